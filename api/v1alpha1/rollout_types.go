@@ -383,6 +383,8 @@ type RolloutStatus struct {
 	ALB                        *ALBStatus             `json:"alb,omitempty"`
 	ALBs                       []ALBStatus            `json:"albs,omitempty"`
 	Duration                   *RolloutDurationStatus `json:"duration,omitempty"`
+	// Progress is the record of the release, written and read by the controller only.
+	Progress *RolloutProgress `json:"progress,omitempty"`
 }
 
 type RolloutDurationStatus struct {

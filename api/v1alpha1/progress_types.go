@@ -1,0 +1,79 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// RolloutProgress is the controller's own record of a release: the few facts
+// that must survive a crash. It also holds the command fields of the status
+// (abort, promoteFull, pauseConditions, currentStepIndex) as they were last
+// written, so that a command is a public field that differs from its copy here.
+type RolloutProgress struct {
+	// PodHash is the pod template hash of the revision that the record is about.
+	PodHash string `json:"podHash,omitempty"`
+	// Attempt counts the tries at this revision; 1 is the first, retry adds 1.
+	Attempt int32 `json:"attempt,omitempty"`
+	// StepHash identifies the list of steps that StepIndex counts in.
+	StepHash string `json:"stepHash,omitempty"`
+	// StepIndex is the current step, 0 to the number of steps.
+	StepIndex int32 `json:"stepIndex,omitempty"`
+	// Pauses are the reasons why the controller holds the release.
+	Pauses []PauseCondition `json:"pauses,omitempty"`
+	// Aborted is set from an abort until a retry or a new revision.
+	Aborted bool `json:"aborted,omitempty"`
+	// AbortedAt is when the release was aborted.
+	AbortedAt *metav1.Time `json:"abortedAt,omitempty"`
+	// AbortReason is why, for aborts by the controller itself.
+	AbortReason string `json:"abortReason,omitempty"`
+	// PromoteFull is set from a full promotion until the revision is stable.
+	PromoteFull bool `json:"promoteFull,omitempty"`
+	// Completed is set once this revision has been whole and available; the
+	// progress deadline no longer applies to it.
+	Completed bool `json:"completed,omitempty"`
+	// Clock is the running progress deadline; none while the release is paused,
+	// invalid, aborted or completed.
+	Clock *ProgressClock `json:"clock,omitempty"`
+	// Hold keeps the sizes at which spec.paused froze the release.
+	Hold *HoldRecord `json:"hold,omitempty"`
+	// Restart is the pod restart in hand.
+	Restart *RestartRecord `json:"restart,omitempty"`
+	// Invalid is set while the spec cannot be carried out.
+	Invalid bool `json:"invalid,omitempty"`
+	// UserPaused is spec.paused as last acted upon.
+	UserPaused bool `json:"userPaused,omitempty"`
+}
+
+// ProgressClock measures progress of one (revision, attempt) by high-water marks.
+type ProgressClock struct {
+	// StartedAt is when the marks last improved.
+	StartedAt metav1.Time `json:"startedAt"`
+	// Updated is the most pods that the new set had.
+	Updated int32 `json:"updated,omitempty"`
+	// Available is the most available pods that the new set had.
+	Available int32 `json:"available,omitempty"`
+	// Old is the fewest pods that all other sets had.
+	Old int32 `json:"old,omitempty"`
+	// Exceeded is set once the deadline has passed without progress.
+	Exceeded bool `json:"exceeded,omitempty"`
+}
+
+// HoldRecord is the size of each side at the moment when the release was held.
+type HoldRecord struct {
+	// Replicas is spec.replicas at that moment.
+	Replicas int32 `json:"replicas"`
+	// Canary is the size of the new set.
+	Canary int32 `json:"canary"`
+	// Stable is the size of the stable set.
+	Stable int32 `json:"stable"`
+}
+
+// RestartRecord is a restart of pods that is being carried out.
+type RestartRecord struct {
+	// At is the spec.restartAt that is carried out.
+	At metav1.Time `json:"at"`
+	// Surge is set while one pod more than wanted runs, because the budget does
+	// not allow one fewer.
+	Surge bool `json:"surge,omitempty"`
+	// TriedAt is when pods were last evicted or an eviction was last refused.
+	TriedAt *metav1.Time `json:"triedAt,omitempty"`
+}
