@@ -4,6 +4,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// AnnotationPromoted on a ReplicaSet is the revision at which the set last became
+// stable, written at promotion. It tells which set was stable when the status
+// of the rollout is lost.
+const AnnotationPromoted = "sluice-project.github.io/promoted"
+
 // RolloutProgress is the controller's own record of a release: the few facts
 // that must survive a crash. It also holds the command fields of the status
 // (abort, promoteFull, pauseConditions, currentStepIndex) as they were last
@@ -74,6 +79,9 @@ type RestartRecord struct {
 	// Surge is set while one pod more than wanted runs, because the budget does
 	// not allow one fewer.
 	Surge bool `json:"surge,omitempty"`
-	// TriedAt is when pods were last evicted or an eviction was last refused.
+	// TriedAt is when pods were last evicted.
 	TriedAt *metav1.Time `json:"triedAt,omitempty"`
+	// Left is how many pods were still to be restarted if those evictions took
+	// effect; more than that means that some were refused.
+	Left int32 `json:"left,omitempty"`
 }

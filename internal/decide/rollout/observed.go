@@ -31,6 +31,8 @@ type Observed struct {
 	PodsLookedAt time.Time
 	// Services named by the spec that exist, by name.
 	Services map[string]Service
+	// Failure is the write that keeps failing; nil when the last pass went well.
+	Failure *Failure
 }
 
 // Template is the identity of the current pod template.
@@ -119,4 +121,15 @@ type Problem struct {
 	Message string
 	// On names the object whose change would solve it; nil for the rollout itself.
 	OnKind, OnName string
+}
+
+// Failure is an error of earlier passes that has not gone away.
+type Failure struct {
+	// Verb and Target say what was tried, e.g. "create" "ReplicaSet web-7d9f".
+	Verb, Target string
+	// Message is the server's answer, without secrets.
+	Message string
+	// Since is when it failed first, Count how often.
+	Since time.Time
+	Count int32
 }
