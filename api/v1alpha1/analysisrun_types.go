@@ -21,6 +21,8 @@ type AnalysisRun struct {
 	Spec AnalysisRunSpec `json:"spec"`
 	// What was measured.
 	Status AnalysisRunStatus `json:"status,omitempty"`
+	// Undecoded holds, in memory alone, the values that decoding left out.
+	Undecoded []UndecodedField `json:"-"`
 }
 
 // AnalysisRunList is a list of AnalysisRuns.

@@ -15,6 +15,8 @@ type ClusterAnalysisTemplate struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	// What to measure.
 	Spec AnalysisTemplateSpec `json:"spec"`
+	// Undecoded holds, in memory alone, the values that decoding left out.
+	Undecoded []UndecodedField `json:"-"`
 }
 
 // ClusterAnalysisTemplateList is a list of ClusterAnalysisTemplates.
@@ -37,6 +39,8 @@ type AnalysisTemplate struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 	// What to measure.
 	Spec AnalysisTemplateSpec `json:"spec"`
+	// Undecoded holds, in memory alone, the values that decoding left out.
+	Undecoded []UndecodedField `json:"-"`
 }
 
 // AnalysisTemplateList is a list of AnalysisTemplates.

@@ -18,6 +18,8 @@ type Experiment struct {
 	Spec ExperimentSpec `json:"spec"`
 	// What was seen.
 	Status ExperimentStatus `json:"status,omitempty"`
+	// Undecoded holds, in memory alone, the values that decoding left out.
+	Undecoded []UndecodedField `json:"-"`
 }
 
 // ExperimentSpec says what to run and for how long.

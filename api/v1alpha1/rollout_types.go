@@ -24,6 +24,8 @@ type Rollout struct {
 	Spec RolloutSpec `json:"spec"`
 	// What the controller has seen and done.
 	Status RolloutStatus `json:"status,omitempty"`
+	// Undecoded holds, in memory alone, the values that decoding left out.
+	Undecoded []UndecodedField `json:"-"`
 }
 
 // RolloutSpec is what the user wishes.
