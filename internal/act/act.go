@@ -1,0 +1,300 @@
+// Package act performs plans: it is the only place that writes to the cluster.
+//
+// Law: every write carries what was believed of its object and is sent only
+// while the lease has time left; the record is written before anything that
+// rests on it; events come after the last write, and only those that are true.
+// A pass may be cut off after any write without harm.
+//
+// The requests are these and no others, so that a store can be put in place of
+// an API server: Create of a ReplicaSet; merge Patch (raw bytes) of a Rollout,
+// its status subresource, a ReplicaSet or a Service; Delete of a ReplicaSet with
+// preconditions; Create on the eviction subresource of a Pod.
+package act
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+)
+
+// requestTimeout is the longest that one write may take.
+const requestTimeout = 15 * time.Second
+
+// FieldManager is the name under which the controller owns fields.
+const FieldManager = "rollouts-controller"
+
+// Events takes the events of a pass, in order.
+type Events interface {
+	Event(ro *v1alpha1.Rollout, note plan.Note)
+}
+
+// Lease tells how long this process may still write.
+type Lease interface {
+	Left(now time.Time) time.Duration
+}
+
+// Writes remembers the versions of own writes.
+type Writes interface {
+	Wrote(owner types.NamespacedName, kind plan.Kind, version string, now time.Time)
+}
+
+// Actor performs plans. Client is needed; nil in the other fields means: no
+// events, always leader, nobody to remember, the time of the pass.
+type Actor struct {
+	Client client.Client
+	Events Events
+	Lease  Lease
+	Guard  Writes
+	// Clock is the time at the moment of a write.
+	Clock func() time.Time
+	// FieldManager defaults to the constant of that name.
+	FieldManager string
+	// OnWrite is called for each write that was answered; may be nil.
+	OnWrite func(kind plan.Kind, verb string, err error)
+}
+
+// Outcome is what became of a plan.
+type Outcome struct {
+	// Performed counts the actions done, in order.
+	Performed int
+	// Wrote tells that anything was written.
+	Wrote bool
+	// Evictions are the pods whose eviction a disruption budget refused.
+	Evictions []string
+	// Failed is the action that failed; nil when none did or it was no action.
+	Failed plan.Action
+	Err    error
+	Class  Class
+}
+
+// Rollout performs the plan for the rollout as it was observed.
+func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) Outcome {
+	w := &writer{Actor: a, ro: ro, version: ro.ResourceVersion, now: now}
+	out := Outcome{}
+	out.Err = w.record(ctx, p)
+	refused := map[int]bool{}
+	for i := 0; out.Err == nil && i < len(p.Actions); i++ {
+		err := w.perform(ctx, p.Actions[i])
+		if errors.Is(err, errEvictionRefused) {
+			refused[i+1] = true
+			out.Evictions = append(out.Evictions, p.Actions[i].Target().Name)
+			err = nil
+		}
+		if err != nil {
+			out.Err, out.Failed = err, p.Actions[i]
+			break
+		}
+		out.Performed++
+	}
+	out.Wrote, out.Class = w.wrote, Classify(out.Err)
+	if a.Events != nil && w.recorded && w.wrote {
+		for _, n := range due(p.Notes, out.Performed, refused) {
+			a.Events.Event(ro, n)
+		}
+	}
+	return out
+}
+
+// due gives the events that the writes of a pass made true, in their order.
+func due(notes []plan.Note, performed int, refused map[int]bool) []plan.Note {
+	var out []plan.Note
+	for _, n := range notes {
+		if n.Reason != "" && n.After <= performed && !refused[n.After] {
+			out = append(out, n)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b plan.Note) int { return cmp.Compare(a.Rank, b.Rank) })
+	return out
+}
+
+// writer performs the writes of one plan.
+type writer struct {
+	*Actor
+	ro  *v1alpha1.Rollout
+	now time.Time
+	// version is the last known version of the rollout.
+	version string
+	// recorded tells that the record is as the plan wants it.
+	recorded bool
+	wrote    bool
+}
+
+// record writes the rollout itself: first its metadata, then its status.
+func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus]) error {
+	if p.Own != nil {
+		body := map[string]any{}
+		if r := p.Own.Replicas; r != nil {
+			body["spec"] = map[string]any{"replicas": *r}
+		}
+		if err := w.patchRollout(ctx, body, annotations(p.Own.Annotations), false); err != nil {
+			return err
+		}
+	}
+	if p.WriteStatus {
+		d, err := mergePatch(w.ro.Status, p.Status)
+		if err != nil {
+			return err
+		}
+		if d != nil {
+			if err := w.patchRollout(ctx, map[string]any{"status": d}, nil, true); err != nil {
+				return err
+			}
+		}
+	}
+	w.recorded = true
+	return nil
+}
+
+func (w *writer) patchRollout(ctx context.Context, body, annotations map[string]any, status bool) error {
+	body["metadata"] = metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, annotations)
+	patch, err := raw(body)
+	if err != nil {
+		return err
+	}
+	obj := &v1alpha1.Rollout{ObjectMeta: w.meta(w.ro.Name)}
+	err = w.send(ctx, plan.KindRollout, verb("patch", status), obj, func(ctx context.Context) error {
+		if status {
+			return w.Client.Status().Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
+		}
+		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
+	})
+	if err == nil {
+		w.version = obj.ResourceVersion
+	}
+	return err
+}
+
+func verb(name string, status bool) string {
+	if status {
+		return name + "-status"
+	}
+	return name
+}
+
+// perform makes the one write of an action.
+func (w *writer) perform(ctx context.Context, action plan.Action) error {
+	var err error
+	switch a := action.(type) {
+	case plan.CreateReplicaSet:
+		err = w.createSet(ctx, a)
+	case plan.PatchReplicaSet:
+		err = w.patchSet(ctx, a)
+	case plan.DeleteReplicaSet:
+		err = w.deleteSet(ctx, a)
+	case plan.EvictPod:
+		err = w.evict(ctx, a)
+	case plan.SwitchService:
+		err = w.switchService(ctx, w.ro.Namespace, a)
+	default:
+		err = fmt.Errorf("no way to perform %T", action)
+	}
+	if err != nil && !errors.Is(err, errEvictionRefused) {
+		t := action.Target()
+		return fmt.Errorf("%s %s: %w", t.Kind, t.Name, err)
+	}
+	return err
+}
+
+func (w *writer) patchSet(ctx context.Context, a plan.PatchReplicaSet) error {
+	meta := metadata(a.Ref, annotations(a.Annotations))
+	if a.Adopt {
+		meta["ownerReferences"] = []metav1.OwnerReference{owner(w.ro)}
+	}
+	spec := map[string]any{}
+	if a.Replicas != nil {
+		spec["replicas"] = *a.Replicas
+	}
+	if a.MinReadySeconds != nil {
+		spec["minReadySeconds"] = *a.MinReadySeconds
+	}
+	body := map[string]any{"metadata": meta}
+	if len(spec) > 0 {
+		body["spec"] = spec
+	}
+	patch, err := raw(body)
+	if err != nil {
+		return err
+	}
+	obj := &appsv1.ReplicaSet{ObjectMeta: w.meta(a.Ref.Name)}
+	return w.send(ctx, plan.KindReplicaSet, "patch", obj, func(ctx context.Context) error {
+		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
+	})
+}
+
+func (w *writer) deleteSet(ctx context.Context, a plan.DeleteReplicaSet) error {
+	obj := &appsv1.ReplicaSet{ObjectMeta: w.meta(a.Ref.Name)}
+	pre := client.Preconditions{}
+	if a.Ref.UID != "" {
+		uid := types.UID(a.Ref.UID)
+		pre.UID = &uid
+	}
+	if a.Ref.Version != "" {
+		pre.ResourceVersion = &a.Ref.Version
+	}
+	err := w.send(ctx, plan.KindReplicaSet, "delete", obj, func(ctx context.Context) error {
+		return w.Client.Delete(ctx, obj, pre, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	})
+	return client.IgnoreNotFound(err)
+}
+
+// errEvictionRefused is no failure: a disruption budget said no for now.
+var errEvictionRefused = errors.New("a disruption budget does not allow the eviction now")
+
+func (w *writer) evict(ctx context.Context, a plan.EvictPod) error {
+	pod := &corev1.Pod{ObjectMeta: w.meta(a.Ref.Name)}
+	ev := &policyv1.Eviction{ObjectMeta: w.meta(a.Ref.Name)}
+	if a.Ref.UID != "" {
+		uid := types.UID(a.Ref.UID)
+		ev.DeleteOptions = &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
+	}
+	err := w.send(ctx, plan.KindPod, "evict", nil, func(ctx context.Context) error {
+		return w.Client.SubResource("eviction").Create(ctx, pod, ev)
+	})
+	if apierrors.IsTooManyRequests(err) {
+		return errEvictionRefused
+	}
+	// A pod that is gone, or another of its name, needs no eviction.
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return err
+}
+
+func (w *writer) switchService(ctx context.Context, ns string, a plan.SwitchService) error {
+	key, by := any(nil), any(nil)
+	if a.To != "" {
+		key = a.To
+		if a.ManagedBy != "" {
+			by = a.ManagedBy
+		}
+	}
+	meta := metadata(a.Ref, nil)
+	if a.To == "" || a.ManagedBy != "" {
+		meta["annotations"] = map[string]any{v1alpha1.AnnotationManagedBy: by}
+	}
+	patch, err := raw(map[string]any{
+		"metadata": meta,
+		"spec":     map[string]any{"selector": map[string]any{v1alpha1.LabelPodTemplateHash: key}},
+	})
+	if err != nil {
+		return err
+	}
+	obj := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: a.Ref.Name}}
+	return w.send(ctx, plan.KindService, "patch", obj, func(ctx context.Context) error {
+		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
+	})
+}

@@ -1,0 +1,155 @@
+package act
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+)
+
+// send makes one request within the time that the lease leaves. A pass that is
+// told to stop finishes the request in hand, so that its outcome is known, and
+// sends no other.
+func (w *writer) send(ctx context.Context, kind plan.Kind, verb string, obj client.Object, do func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	left := requestTimeout
+	if w.Lease != nil {
+		left = min(left, w.Lease.Left(w.clock()))
+	}
+	if left <= 0 {
+		return ErrFenced
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
+	defer cancel()
+	err := do(ctx)
+	if w.OnWrite != nil {
+		w.OnWrite(kind, verb, err)
+	}
+	if err != nil {
+		return err
+	}
+	w.wrote = true
+	if w.Guard != nil && obj != nil && obj.GetResourceVersion() != "" {
+		w.Guard.Wrote(client.ObjectKeyFromObject(w.ro), kind, obj.GetResourceVersion(), w.clock())
+	}
+	return nil
+}
+
+func (w *writer) clock() time.Time {
+	if w.Clock != nil {
+		return w.Clock()
+	}
+	return w.now
+}
+
+func (w *writer) manager() string {
+	if w.FieldManager != "" {
+		return w.FieldManager
+	}
+	return FieldManager
+}
+
+func (w *writer) meta(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: w.ro.Namespace, Name: name}
+}
+
+// metadata is the part of a patch that carries the beliefs: a write to another
+// version, or to another object of the same name, is a conflict.
+func metadata(ref plan.Ref, annotations map[string]any) map[string]any {
+	meta := map[string]any{}
+	if ref.Version != "" {
+		meta["resourceVersion"] = ref.Version
+	}
+	if ref.UID != "" {
+		meta["uid"] = ref.UID
+	}
+	if len(annotations) > 0 {
+		meta["annotations"] = annotations
+	}
+	return meta
+}
+
+func annotations(pairs []plan.Pair) map[string]any {
+	out := make(map[string]any, len(pairs))
+	for _, p := range pairs {
+		if p.Remove {
+			out[p.Key] = nil
+		} else {
+			out[p.Key] = p.Value
+		}
+	}
+	return out
+}
+
+func raw(body map[string]any) (client.Patch, error) {
+	b, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	return client.RawPatch(types.MergePatchType, b), nil
+}
+
+// owner is the controller reference of the sets of a rollout.
+func owner(ro *v1alpha1.Rollout) metav1.OwnerReference {
+	return *metav1.NewControllerRef(ro, v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout))
+}
+
+func (w *writer) createSet(ctx context.Context, a plan.CreateReplicaSet) error {
+	obj := newSet(w.ro, a)
+	return w.send(ctx, plan.KindReplicaSet, "create", obj, func(ctx context.Context) error {
+		return w.Client.Create(ctx, obj, client.FieldOwner(w.manager()))
+	})
+}
+
+// newSet builds the set of the current template, with no pods.
+func newSet(ro *v1alpha1.Rollout, a plan.CreateReplicaSet) *appsv1.ReplicaSet {
+	template := *ro.Spec.Template.DeepCopy()
+	template.Labels = with(template.Labels, a.Hash)
+	selector := ro.Spec.Selector.DeepCopy()
+	if selector == nil {
+		selector = &metav1.LabelSelector{}
+	}
+	selector.MatchLabels = with(selector.MatchLabels, a.Hash)
+	rs := &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace:       ro.Namespace,
+			Name:            a.Name,
+			Labels:          with(ro.Spec.Template.Labels, a.Hash),
+			OwnerReferences: []metav1.OwnerReference{owner(ro)},
+		},
+		Spec: appsv1.ReplicaSetSpec{
+			Replicas:        new(int32),
+			MinReadySeconds: ro.Spec.MinReadySeconds,
+			Selector:        selector,
+			Template:        template,
+		},
+	}
+	for _, p := range a.Annotations {
+		if !p.Remove {
+			if rs.Annotations == nil {
+				rs.Annotations = map[string]string{}
+			}
+			rs.Annotations[p.Key] = p.Value
+		}
+	}
+	return rs
+}
+
+// with copies labels and adds the hash.
+func with(labels map[string]string, hash string) map[string]string {
+	out := make(map[string]string, len(labels)+1)
+	for k, v := range labels {
+		out[k] = v
+	}
+	out[v1alpha1.LabelPodTemplateHash] = hash
+	return out
+}

@@ -1,0 +1,148 @@
+// Package reconcile is the loop body: observe, decide, act, and when to look
+// again. It knows no queue and no manager, so that a cluster and a simulation
+// drive the same code.
+//
+// Law: it never returns an error to its caller. A failure becomes an early wake
+// with a bounded backoff of its own class; a panic while deciding about one
+// object is a failure of that object alone.
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/act"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/observe"
+)
+
+// staleWait is how soon to look again at a cache that is behind.
+const staleWait = 100 * time.Millisecond
+
+// Plan is the plan for a rollout.
+type Plan = plan.Plan[v1alpha1.RolloutStatus]
+
+// Loop reconciles rollouts. It is safe for many workers, of which no two may
+// have the same object in hand.
+type Loop struct {
+	Source *observe.Source
+	Actor  *act.Actor
+	// Decide is the decision, normally rollout.Decide.
+	Decide func(rollout.Observed, time.Time) Plan
+	Log    logr.Logger
+	// ObserveOnly decides but does not act.
+	ObserveOnly bool
+	// OnPass sees every pass that came as far as a plan, or failed; observed and
+	// plan are nil where it did not come so far. May be nil.
+	OnPass func(key types.NamespacedName, observed *observe.Observation, p *Plan, out Outcome)
+
+	failures failures
+}
+
+// Outcome is what one pass came to.
+type Outcome struct {
+	// Wake is when to look again although nothing changes; zero for never.
+	Wake time.Time
+	// Performed counts the actions that were done.
+	Performed int
+	// Wrote tells that anything was written.
+	Wrote bool
+	// Err is what went wrong, for logs and metrics only.
+	Err error
+	// Class is the class of Err.
+	Class act.Class
+	// Gone tells that the rollout does not exist.
+	Gone bool
+	// Stale tells that the cache was behind our own last write.
+	Stale bool
+	// Panic tells that deciding panicked.
+	Panic bool
+}
+
+// Rollout runs one pass over one rollout.
+func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.Time) Outcome {
+	o, err := l.Source.Rollout(ctx, key, now)
+	if err != nil {
+		return l.done(key, nil, nil, l.unseen(key, err, now), now)
+	}
+	p, err := l.decide(o.Observed, now)
+	if err != nil {
+		out := Outcome{Err: err, Panic: true, Wake: now.Add(l.failures.next(key, panicked))}
+		return l.done(key, o, nil, out, now)
+	}
+	out := Outcome{Wake: sooner(p.Wake, o.LookAgain)}
+	if !l.ObserveOnly {
+		l.act(ctx, key, o, &p, &out, now)
+	}
+	return l.done(key, o, &p, out, now)
+}
+
+// unseen is the outcome of a pass that could not observe.
+func (l *Loop) unseen(key types.NamespacedName, err error, now time.Time) Outcome {
+	switch {
+	case apierrors.IsNotFound(err):
+		l.failures.forget(key)
+		return Outcome{Gone: true}
+	case errors.Is(err, observe.ErrStale):
+		return Outcome{Stale: true, Wake: now.Add(staleWait)}
+	}
+	return Outcome{Err: err, Class: act.Transient, Wake: now.Add(l.failures.next(key, unread))}
+}
+
+// act performs the plan and sets what came of it.
+func (l *Loop) act(ctx context.Context, key types.NamespacedName, o *observe.Observation, p *Plan, out *Outcome, now time.Time) {
+	done := l.Actor.Rollout(ctx, o.Rollout, p, now)
+	out.Performed, out.Wrote, out.Err, out.Class = done.Performed, done.Wrote, done.Err, done.Class
+	if done.Err == nil {
+		l.failures.forget(key)
+		return
+	}
+	out.Wake = sooner(out.Wake, now.Add(l.failures.next(key, string(done.Class))))
+}
+
+// decide runs the decision and turns a panic into an error that names the object.
+func (l *Loop) decide(o rollout.Observed, now time.Time) (p Plan, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("deciding about rollout %s/%s panicked: %v\n%s", o.Rollout.Namespace, o.Rollout.Name, r, debug.Stack())
+		}
+	}()
+	return l.Decide(o, now), nil
+}
+
+func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, out Outcome, now time.Time) Outcome {
+	log := l.Log.WithValues("namespace", key.Namespace, "rollout", key.Name)
+	switch {
+	case out.Err != nil && out.Class == act.Conflict:
+		log.V(1).Info("Plan dropped: the world has changed", "reason", out.Err.Error())
+	case out.Err != nil && out.Class == act.Refused:
+		log.Info("Write refused", "error", out.Err.Error(), "retryIn", out.Wake.Sub(now).String())
+	case out.Err != nil:
+		log.Error(out.Err, "Pass failed", "class", out.Class)
+	case p != nil && out.Wrote:
+		for _, n := range p.Notes {
+			log.Info(n.Message, "event_reason", n.Reason, "generation", o.Rollout.Generation)
+		}
+	}
+	if l.OnPass != nil {
+		l.OnPass(key, o, p, out)
+	}
+	return out
+}
+
+// sooner gives the earlier of two times of which zero means never.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
