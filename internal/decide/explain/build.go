@@ -1,0 +1,278 @@
+package explain
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+)
+
+// Build makes the view of an observed rollout. The plan is what would be decided
+// about it now; images are the container images of each ReplicaSet, by its name.
+func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], images map[string][]string, now time.Time) View {
+	ro := o.Rollout
+	phase, message := Phase(ro)
+	v := View{
+		Name:      ro.Name,
+		Namespace: ro.Namespace,
+		Created:   ro.CreationTimestamp.Time,
+		Phase:     phase,
+		Message:   message,
+		Waiting:   waiting(p.Waiting, now),
+		Problems:  problems(o),
+		Strategy:  Strategy(ro),
+		Replicas: Replicas{
+			Desired:   v1alpha1.ReplicasOrDefault(ro.Spec.Replicas),
+			Current:   ro.Status.Replicas,
+			Updated:   ro.Status.UpdatedReplicas,
+			Ready:     ro.Status.ReadyReplicas,
+			Available: ro.Status.AvailableReplicas,
+		},
+	}
+	sets := setsOf(o, images, now)
+	v.Revisions = revisions(o.Sets, sets)
+	v.Images = imagesOf(sets)
+	if ro.Spec.Strategy.Canary != nil {
+		v.Canary = canaryView(ro, sets)
+	}
+	return v
+}
+
+// Strategy names the strategy as people know it.
+func Strategy(ro *v1alpha1.Rollout) string {
+	switch {
+	case ro.Spec.Strategy.BlueGreen != nil:
+		return "BlueGreen"
+	case ro.Spec.Strategy.Canary != nil:
+		return "Canary"
+	}
+	return "unknown"
+}
+
+// Step is "index/number of steps" of a canary, empty where there is no step.
+func Step(ro *v1alpha1.Rollout) string {
+	c := ro.Spec.Strategy.Canary
+	if c == nil || len(c.Steps) == 0 || ro.Status.CurrentStepIndex == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", *ro.Status.CurrentStepIndex, len(c.Steps))
+}
+
+// currentStep is the index of the step in hand; false when there are no steps or
+// none is left.
+func currentStep(ro *v1alpha1.Rollout) (int, bool) {
+	c := ro.Spec.Strategy.Canary
+	if c == nil || len(c.Steps) == 0 {
+		return 0, false
+	}
+	i := 0
+	if ro.Status.CurrentStepIndex != nil {
+		i = max(0, int(*ro.Status.CurrentStepIndex))
+	}
+	return i, i < len(c.Steps)
+}
+
+// SetWeight is the weight that the steps of a canary ask for now.
+func SetWeight(ro *v1alpha1.Rollout) int32 {
+	c := ro.Spec.Strategy.Canary
+	if c == nil {
+		return 0
+	}
+	if ro.Status.Abort {
+		return 0
+	}
+	at, ok := currentStep(ro)
+	if !ok {
+		return c.TrafficRouting.MaxTrafficWeightOrDefault()
+	}
+	for i := at; i >= 0; i-- {
+		if w := c.Steps[i].SetWeight; w != nil {
+			return *w
+		}
+	}
+	return 0
+}
+
+func canaryView(ro *v1alpha1.Rollout, sets map[string]Set) *CanaryView {
+	c := ro.Spec.Strategy.Canary
+	v := &CanaryView{
+		Step:      Step(ro),
+		SetWeight: SetWeight(ro),
+		MaxWeight: c.TrafficRouting.MaxTrafficWeightOrDefault(),
+	}
+	_, stepping := currentStep(ro)
+	switch {
+	case !stepping:
+		v.ActualWeight = v.MaxWeight
+	case ro.Status.AvailableReplicas == 0:
+		v.ActualWeight = 0
+	case c.TrafficRouting == nil:
+		var available int64
+		for _, s := range sets {
+			if slices.Contains(s.Tags, TagCanary) {
+				available += int64(s.Available)
+			}
+		}
+		v.ActualWeight = int32(available * int64(v.MaxWeight) / int64(ro.Status.AvailableReplicas))
+	case ro.Status.Canary.Weights != nil:
+		v.ActualWeight = ro.Status.Canary.Weights.Canary.Weight
+	default:
+		v.ActualWeight = v.SetWeight
+	}
+	return v
+}
+
+// setsOf builds a row for each ReplicaSet, by name.
+func setsOf(o rollout.Observed, images map[string][]string, now time.Time) map[string]Set {
+	pods := map[string][]Pod{}
+	observed := slices.Clone(o.Pods)
+	slices.SortFunc(observed, func(a, b rollout.Pod) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+	for _, p := range observed {
+		pods[p.Set] = append(pods[p.Set], Pod{
+			Name: p.Name, Created: p.Created, Status: p.Phase, Problem: p.Problem,
+			Ready: p.ReadyContainers, Of: p.Containers, Restarts: p.Restarts,
+		})
+	}
+	rows := map[string]Set{}
+	for _, s := range o.Sets {
+		if s.Experiment {
+			continue
+		}
+		rows[s.Name] = Set{
+			Name: s.Name, Hash: s.Hash, Created: s.Created,
+			Status: setStatus(s), Tags: tags(o.Rollout, s.Hash), Delay: delay(s, now),
+			Failure: s.Failure, Images: images[s.Name],
+			Desired: s.Spec, Current: s.Replicas, Available: s.Available,
+			Pods: pods[s.Name],
+		}
+	}
+	return rows
+}
+
+func setStatus(s rollout.Set) SetStatus {
+	switch {
+	case s.Failure != "" || s.FailureReason != "":
+		return SetFailure
+	case !s.Observed || s.Available < s.Spec:
+		return SetProgressing
+	case s.Spec == 0:
+		return SetScaledDown
+	}
+	return SetHealthy
+}
+
+func delay(s rollout.Set, now time.Time) string {
+	switch {
+	case s.ScaleDownAt.IsZero():
+		return ""
+	case !s.ScaleDownAt.After(now):
+		return "delay:passed"
+	}
+	return "delay:" + Age(s.ScaleDownAt.Sub(now))
+}
+
+// tags are the roles of the set with the given hash, in the order of print.
+func tags(ro *v1alpha1.Rollout, hash string) []Tag {
+	if hash == "" {
+		return nil
+	}
+	var out []Tag
+	stable := hash == ro.Status.StableRS
+	if stable {
+		out = append(out, TagStable)
+	}
+	if ro.Spec.Strategy.BlueGreen != nil {
+		switch hash {
+		case ro.Status.BlueGreen.ActiveSelector:
+			out = append(out, TagActive)
+		case ro.Status.BlueGreen.PreviewSelector:
+			out = append(out, TagPreview)
+		}
+		return out
+	}
+	c := ro.Spec.Strategy.Canary
+	canary := hash == ro.Status.CurrentPodHash && !stable
+	if canary {
+		out = append(out, TagCanary)
+	}
+	if c == nil || c.PingPong == nil || (!stable && !canary) {
+		return out
+	}
+	if stable == (ro.Status.Canary.StablePingPong == v1alpha1.PingPongPing) {
+		return append(out, TagPing)
+	}
+	return append(out, TagPong)
+}
+
+func revisions(observed []rollout.Set, rows map[string]Set) []Revision {
+	by := map[int64]*Revision{}
+	for _, s := range observed {
+		row, ok := rows[s.Name]
+		if !ok {
+			continue
+		}
+		r := by[s.Revision]
+		if r == nil {
+			r = &Revision{Number: s.Revision}
+			by[s.Revision] = r
+		}
+		r.Sets = append(r.Sets, row)
+	}
+	var out []Revision
+	for _, r := range by {
+		slices.SortFunc(r.Sets, func(a, b Set) int { return cmp.Compare(a.Name, b.Name) })
+		out = append(out, *r)
+	}
+	slices.SortFunc(out, func(a, b Revision) int { return cmp.Compare(b.Number, a.Number) })
+	return out
+}
+
+// imagesOf lists the images that run, each once, by name.
+func imagesOf(sets map[string]Set) []Image {
+	by := map[string][]Tag{}
+	for _, s := range sets {
+		if s.Current == 0 {
+			continue
+		}
+		for _, ref := range s.Images {
+			by[ref] = append(by[ref], s.Tags...)
+		}
+	}
+	var out []Image
+	for ref, t := range by {
+		slices.Sort(t)
+		out = append(out, Image{Ref: ref, Tags: slices.Compact(t)})
+	}
+	slices.SortFunc(out, func(a, b Image) int { return cmp.Compare(a.Ref, b.Ref) })
+	return out
+}
+
+func problems(o rollout.Observed) []string {
+	var out []string
+	for _, p := range o.Problems {
+		out = append(out, Problem(p))
+	}
+	for _, p := range o.Dropped {
+		out = append(out, "ignored: "+Problem(p))
+	}
+	return out
+}
+
+// Problem is one sentence: the field, its value, and what would be right.
+func Problem(p rollout.Problem) string {
+	text := p.Message
+	if p.Value != "" {
+		text = strconv.Quote(p.Value) + ": " + text
+	}
+	if p.Path != "" {
+		text = p.Path + ": " + text
+	}
+	return text
+}
