@@ -75,10 +75,10 @@ type Outcome struct {
 	Wrote bool
 	// Evictions are the pods whose eviction a disruption budget refused.
 	Evictions []string
-	// Failed is the action that failed; nil when none did or it was no action.
-	Failed plan.Action
-	Err    error
-	Class  Class
+	// Verb and Target name the request that failed: "create", "ReplicaSet web-1".
+	Verb, Target string
+	Err          error
+	Class        Class
 }
 
 // Rollout performs the plan for the rollout as it was observed.
@@ -95,12 +95,15 @@ func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, p *plan.Plan[
 			err = nil
 		}
 		if err != nil {
-			out.Err, out.Failed = err, p.Actions[i]
+			out.Err = err
 			break
 		}
 		out.Performed++
 	}
 	out.Wrote, out.Class = w.wrote, Classify(out.Err)
+	if out.Err != nil {
+		out.Verb, out.Target = w.verb, w.target
+	}
 	if a.Events != nil && w.recorded && w.wrote {
 		for _, n := range due(p.Notes, out.Performed, refused) {
 			a.Events.Event(ro, n)
@@ -131,6 +134,8 @@ type writer struct {
 	// recorded tells that the record is as the plan wants it.
 	recorded bool
 	wrote    bool
+	// verb and target name the last request.
+	verb, target string
 }
 
 // record writes the rollout itself: first its metadata, then its status.
@@ -261,7 +266,7 @@ func (w *writer) evict(ctx context.Context, a plan.EvictPod) error {
 		uid := types.UID(a.Ref.UID)
 		ev.DeleteOptions = &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}}
 	}
-	err := w.send(ctx, plan.KindPod, "evict", nil, func(ctx context.Context) error {
+	err := w.send(ctx, plan.KindPod, "evict", pod, func(ctx context.Context) error {
 		return w.Client.SubResource("eviction").Create(ctx, pod, ev)
 	})
 	if apierrors.IsTooManyRequests(err) {
@@ -297,4 +302,12 @@ func (w *writer) switchService(ctx context.Context, ns string, a plan.SwitchServ
 	return w.send(ctx, plan.KindService, "patch", obj, func(ctx context.Context) error {
 		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
 	})
+}
+
+// Service gives back the selector of a Service that no rollout names any more.
+// by is the name of the rollout that managed it.
+func (a *Actor) Service(ctx context.Context, ns, by string, s plan.SwitchService, now time.Time) error {
+	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: by}}
+	w := &writer{Actor: a, ro: ro, now: now}
+	return w.switchService(ctx, ns, s)
 }

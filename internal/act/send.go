@@ -18,6 +18,7 @@ import (
 // told to stop finishes the request in hand, so that its outcome is known, and
 // sends no other.
 func (w *writer) send(ctx context.Context, kind plan.Kind, verb string, obj client.Object, do func(context.Context) error) error {
+	w.verb, w.target = verb, string(kind)+" "+obj.GetName()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (w *writer) send(ctx context.Context, kind plan.Kind, verb string, obj clie
 		return err
 	}
 	w.wrote = true
-	if w.Guard != nil && obj != nil && obj.GetResourceVersion() != "" {
+	if w.Guard != nil && obj.GetResourceVersion() != "" {
 		w.Guard.Wrote(client.ObjectKeyFromObject(w.ro), kind, obj.GetResourceVersion(), w.clock())
 	}
 	return nil

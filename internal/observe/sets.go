@@ -2,7 +2,6 @@ package observe
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -129,6 +128,7 @@ func set(rs *appsv1.ReplicaSet, adopt bool) rollout.Set {
 		Revision:        number(rs.Annotations[v1alpha1.AnnotationRevision], 0),
 		History:         rs.Annotations[v1alpha1.AnnotationRevisionHistory],
 		Desired:         int32(number(rs.Annotations[v1alpha1.AnnotationDesiredReplicas], -1)),
+		Promoted:        number(rs.Annotations[v1alpha1.AnnotationPromoted], 0),
 		MinReadySeconds: rs.Spec.MinReadySeconds,
 		Spec:            1,
 		Replicas:        rs.Status.Replicas,
@@ -138,7 +138,7 @@ func set(rs *appsv1.ReplicaSet, adopt bool) rollout.Set {
 		Adopt:           adopt,
 		Deleting:        rs.DeletionTimestamp != nil,
 		Experiment:      rs.Annotations[v1alpha1.AnnotationExperimentName] != "",
-		Annotations:     maps.Clone(rs.Annotations),
+		Annotations:     rs.Annotations,
 	}
 	if rs.Spec.Replicas != nil {
 		s.Spec = *rs.Spec.Replicas

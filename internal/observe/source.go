@@ -35,9 +35,6 @@ type Source struct {
 	Guard *Guard
 	// PodsAlways lists the pods on every call, for display.
 	PodsAlways bool
-	// Dropped gives the values of a stored rollout that its type cannot hold;
-	// nil when the reader decodes strictly.
-	Dropped func(*v1alpha1.Rollout) []rollout.Problem
 	// OnStaleRead is called when the cache has been behind for so long that the
 	// API server is read instead; may be nil.
 	OnStaleRead func(types.NamespacedName, *StaleError)
@@ -130,9 +127,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if err := v.references(ctx, o); err != nil {
 		return err
 	}
-	if s.Dropped != nil {
-		o.Dropped = s.Dropped(ro)
-	}
+	o.Dropped = dropped(ro)
 	if o.Template.NameTaken, err = v.nameTaken(ctx, &o.Observed); err != nil {
 		return fmt.Errorf("look for a ReplicaSet of the new name: %w", err)
 	}
@@ -201,4 +196,13 @@ func (s *Source) pods(ctx context.Context, r client.Reader, o *Observation, sel 
 	}
 	o.Pods, o.PodsLookedAt = m.look.pods, m.look.at
 	return nil
+}
+
+// dropped are the values of the stored object that its type cannot hold.
+func dropped(ro *v1alpha1.Rollout) []rollout.Problem {
+	var out []rollout.Problem
+	for _, f := range ro.UndecodedFields() {
+		out = append(out, rollout.Problem{Path: f.Path, Value: f.Value, Message: f.Problem})
+	}
+	return out
 }

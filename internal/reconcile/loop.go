@@ -74,6 +74,7 @@ func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.T
 	if err != nil {
 		return l.done(key, nil, nil, l.unseen(key, err, now), now)
 	}
+	o.Failure = l.failures.last(key)
 	p, err := l.decide(o.Observed, now)
 	if err != nil {
 		out := Outcome{Err: err, Panic: true, Wake: now.Add(l.failures.next(key, panicked))}
@@ -106,7 +107,7 @@ func (l *Loop) act(ctx context.Context, key types.NamespacedName, o *observe.Obs
 		l.failures.forget(key)
 		return
 	}
-	out.Wake = sooner(out.Wake, now.Add(l.failures.next(key, string(done.Class))))
+	out.Wake = sooner(out.Wake, now.Add(l.failures.failed(key, done, now)))
 }
 
 // decide runs the decision and turns a panic into an error that names the object.
