@@ -1,0 +1,238 @@
+// Package session is what every command is given: streams, the connection to the
+// cluster, the clock, and the name that the program was called by.
+//
+// Law: a command touches the world only through its session, so that a test can
+// give it another world.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/spf13/cobra"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Session is the world of one run.
+type Session struct {
+	genericclioptions.IOStreams
+	// Flags name the cluster.
+	Flags *genericclioptions.ConfigFlags
+	// Program is what the user types, e.g. "kubectl argo rollouts"; Binary is the
+	// name of the executable.
+	Program, Binary string
+	// Now is the clock.
+	Now func() time.Time
+	// Terminal tells whether the output goes to a terminal that knows colours.
+	Terminal bool
+	// Height is the number of lines of the terminal, 0 when unknown.
+	Height func() int
+	// Connect makes the client; nil means the cluster that Flags name.
+	Connect func() (client.WithWatch, error)
+}
+
+// Client connects to the cluster.
+func (s *Session) Client() (client.WithWatch, error) {
+	if s.Connect != nil {
+		return s.Connect()
+	}
+	cfg, err := s.Flags.ToRESTConfig()
+	if err != nil {
+		return nil, explainConfig(err, s.Flags)
+	}
+	cfg.QPS, cfg.Burst = 50, 100
+	cfg.UserAgent = s.Binary
+	cfg.WarningHandler = rest.NewWarningWriter(s.ErrOut, rest.WarningWriterOptions{Deduplicate: true})
+	scheme, err := Scheme()
+	if err != nil {
+		return nil, err
+	}
+	// The kinds are few and known, so no discovery is needed before the first call.
+	return client.NewWithWatch(cfg, client.Options{Scheme: scheme, Mapper: mapper(scheme)})
+}
+
+// Namespace is the one that the flags or the kubeconfig name.
+func (s *Session) Namespace() (string, error) {
+	ns, _, err := s.Flags.ToRawKubeConfigLoader().Namespace()
+	if err != nil {
+		return "", explainConfig(err, s.Flags)
+	}
+	return ns, nil
+}
+
+// Target connects and names an object in the current namespace.
+func (s *Session) Target(name string) (client.WithWatch, types.NamespacedName, error) {
+	ns, err := s.Namespace()
+	if err != nil {
+		return nil, types.NamespacedName{}, err
+	}
+	c, err := s.Client()
+	return c, types.NamespacedName{Namespace: ns, Name: name}, err
+}
+
+// Scheme knows the kinds that commands read and write.
+func Scheme() (*runtime.Scheme, error) {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		v1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func mapper(scheme *runtime.Scheme) meta.RESTMapper {
+	versions := []schema.GroupVersion{v1alpha1.GroupVersion, appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion, policyv1.SchemeGroupVersion}
+	m := meta.NewDefaultRESTMapper(versions)
+	for _, gv := range versions {
+		for kind := range scheme.KnownTypes(gv) {
+			scope := meta.RESTScopeNamespace
+			if kind == v1alpha1.KindClusterAnalysisTemplate || kind == "Namespace" || kind == "Node" || kind == "PersistentVolume" {
+				scope = meta.RESTScopeRoot
+			}
+			m.Add(gv.WithKind(kind), scope)
+		}
+	}
+	return m
+}
+
+// explainConfig says where a kubeconfig was looked for when there is none.
+func explainConfig(err error, flags *genericclioptions.ConfigFlags) error {
+	if !clientcmd.IsEmptyConfig(err) {
+		return err
+	}
+	if flags.Context != nil && *flags.Context != "" {
+		return fmt.Errorf("the kubeconfig has no context %q: %w", *flags.Context, err)
+	}
+	looked := os.Getenv("KUBECONFIG")
+	if flags.KubeConfig != nil && *flags.KubeConfig != "" {
+		looked = *flags.KubeConfig
+	}
+	if looked == "" {
+		looked = filepath.Join("~", ".kube", "config")
+	}
+	return fmt.Errorf("no cluster is configured: found no kubeconfig at %s; give one with --kubeconfig or $KUBECONFIG", looked)
+}
+
+// Explain rewords an error of the API server where its own words mislead.
+func Explain(err error) error {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return err
+	}
+	details := status.Status().Details
+	if apierrors.IsNotFound(err) && details != nil && details.Name == "" && details.Kind == "rollouts" {
+		return errors.New("the cluster does not know Rollouts: the custom resource definitions of argoproj.io are not installed")
+	}
+	return err
+}
+
+// UsageError is a wrong way to call a command: the answer is its usage text.
+type UsageError struct {
+	Command *cobra.Command
+	// Hint, when there is one, is printed before the usage.
+	Hint string
+}
+
+// Error implements error.
+func (e *UsageError) Error() string {
+	if e.Hint != "" {
+		return e.Hint
+	}
+	return "usage of " + e.Command.CommandPath()
+}
+
+// Exactly wants n arguments.
+func Exactly(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return &UsageError{Command: cmd}
+		}
+		return nil
+	}
+}
+
+// AtLeastOne wants one or more arguments.
+func AtLeastOne(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return &UsageError{Command: cmd}
+	}
+	return nil
+}
+
+// Parent makes a command that only holds others.
+func Parent(use, short string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e := &UsageError{Command: cmd}
+			if len(args) > 0 {
+				e.Hint = fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+			}
+			return e
+		},
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+// Examples fills the program's name into example lines.
+func (s *Session) Examples(lines ...string) string {
+	var b strings.Builder
+	for i, l := range lines {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if l != "" {
+			b.WriteString("  " + strings.ReplaceAll(l, "{{program}}", s.Program))
+		}
+	}
+	return b.String()
+}
+
+// RolloutNames completes the first argument with names of rollouts.
+func (s *Session) RolloutNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c, key, err := s.Target("")
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	ctx := cmd.Context()
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	list := &v1alpha1.RolloutList{}
+	if err := c.List(ctx, list, client.InNamespace(key.Namespace)); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for i := range list.Items {
+		if strings.HasPrefix(list.Items[i].Name, typed) {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
