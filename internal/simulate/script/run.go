@@ -1,0 +1,245 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+)
+
+// World is where scripts run.
+type World interface {
+	// Client acts as a user, straight at the API server.
+	Client() client.Client
+	// Now is the time of the world.
+	Now() time.Time
+	// Run lets the world go on until done says so or the limit is over, and
+	// tells which. It asks done at the start and whenever something changed.
+	Run(limit time.Duration, done func() (bool, error)) (bool, error)
+	// Events are the events of a rollout, oldest first.
+	Events(namespace, name string) ([]Event, error)
+}
+
+// Behaving is a world in which pods of an image can be told how to do.
+type Behaving interface {
+	Behave(image string, b Behaviour) error
+}
+
+// Faulty is a world that can play faults of the machinery.
+type Faulty interface {
+	Inject(f Fault) error
+}
+
+// Counting is a world that counts the controller's writes.
+type Counting interface {
+	Writes() int
+}
+
+// Runner runs scripts in a world.
+type Runner struct {
+	World     World
+	Namespace string
+	// OnStep, when set, is told each step before it runs.
+	OnStep func(Step)
+
+	name string
+}
+
+// Missing tells what the script needs that a world cannot play; empty if nothing.
+func Missing(s *Script, w World, longest time.Duration) string {
+	n := s.Needs()
+	if _, ok := w.(Faulty); len(n.Faults) > 0 && !ok {
+		return "virtual only: it injects the fault " + n.Faults[0]
+	}
+	if _, ok := w.(Behaving); n.Behaviours && !ok {
+		return "virtual only: it says how pods behave"
+	}
+	if _, ok := w.(Counting); n.Writes && !ok {
+		return "virtual only: it counts writes"
+	}
+	if longest > 0 && n.Longest > longest && n.Longest != DefaultWait {
+		return fmt.Sprintf("virtual only: it lets %s pass", n.Longest)
+	}
+	return ""
+}
+
+// Run runs the script to its end or to the first thing that is not as it says.
+func (r *Runner) Run(ctx context.Context, s *Script) error {
+	for _, st := range s.Steps {
+		if r.OnStep != nil {
+			r.OnStep(st)
+		}
+		if err := r.step(ctx, st.do); err != nil {
+			return fmt.Errorf("%s: %s: %w", st.Where(), st.Text, err)
+		}
+	}
+	return nil
+}
+
+func (r *Runner) step(ctx context.Context, do action) error {
+	switch a := do.(type) {
+	case declare:
+		r.name = a.fields.name
+		return r.World.Client().Create(ctx, a.fields.build(r.Namespace))
+	case use:
+		r.name = a.name
+		return nil
+	case manifest:
+		return r.apply(ctx, a.objects)
+	case change:
+		return r.edit(ctx, a.fields.edit)
+	case command:
+		return r.command(ctx, a)
+	case meddle:
+		return r.meddle(ctx, a)
+	case wait:
+		return r.wait(ctx, a)
+	case expect:
+		return r.expect(ctx, a.conds)
+	case hold:
+		return r.hold(ctx, a)
+	case expectWrites:
+		return r.count(a)
+	case advance:
+		_, err := r.World.Run(a.span, func() (bool, error) { return false, nil })
+		return err
+	case behave:
+		w, ok := r.World.(Behaving)
+		if !ok {
+			return fmt.Errorf("this world cannot say how pods behave")
+		}
+		return w.Behave(a.image, a.how)
+	case inject:
+		w, ok := r.World.(Faulty)
+		if !ok {
+			return fmt.Errorf("this world plays no faults")
+		}
+		return w.Inject(a.fault)
+	}
+	return fmt.Errorf("no way to run %T", do)
+}
+
+// state reads the subject; a rollout that is gone is a state too.
+func (r *Runner) state(ctx context.Context) (State, error) {
+	st, err := Read(ctx, r.World.Client(), r.Namespace, r.name)
+	if apierrors.IsNotFound(err) {
+		return State{}, nil
+	}
+	if err != nil {
+		return st, err
+	}
+	st.Events, err = r.World.Events(r.Namespace, r.name)
+	return st, err
+}
+
+// unseen gives the first condition that does not hold, and what holds instead.
+func unseen(st *State, conds []cond) (cond, string, bool) {
+	for _, c := range conds {
+		if st.Rollout == nil && c.text != "gone" {
+			return c, "the rollout does not exist", true
+		}
+		if ok, is := c.see(st); !ok {
+			return c, is, true
+		}
+	}
+	return cond{}, "", false
+}
+
+func (r *Runner) expect(ctx context.Context, conds []cond) error {
+	st, err := r.state(ctx)
+	if err != nil {
+		return err
+	}
+	if c, is, bad := unseen(&st, conds); bad {
+		return fmt.Errorf("expected %s, but it is %s", c.text, is)
+	}
+	return nil
+}
+
+func (r *Runner) wait(ctx context.Context, a wait) error {
+	var last State
+	ok, err := r.World.Run(a.within, func() (bool, error) {
+		st, err := r.state(ctx)
+		if err != nil {
+			return false, err
+		}
+		last = st
+		_, _, bad := unseen(&st, a.conds)
+		return !bad, nil
+	})
+	if err != nil || ok {
+		return err
+	}
+	c, is, _ := unseen(&last, a.conds)
+	return fmt.Errorf("not seen within %s: %s; it is %s", a.within, c.text, is)
+}
+
+func (r *Runner) hold(ctx context.Context, a hold) error {
+	start := r.World.Now()
+	_, err := r.World.Run(a.span, func() (bool, error) {
+		st, err := r.state(ctx)
+		if err != nil {
+			return false, err
+		}
+		if c, is, bad := unseen(&st, a.conds); bad {
+			return false, fmt.Errorf("after %s it no longer holds: %s; it is %s", r.World.Now().Sub(start), c.text, is)
+		}
+		return false, nil
+	})
+	return err
+}
+
+func (r *Runner) count(a expectWrites) error {
+	w, ok := r.World.(Counting)
+	if !ok {
+		return fmt.Errorf("this world counts no writes")
+	}
+	before := w.Writes()
+	if _, err := r.World.Run(a.span, func() (bool, error) { return false, nil }); err != nil {
+		return err
+	}
+	if n := w.Writes() - before; !a.bound.holds(n) {
+		return fmt.Errorf("expected %s writes in %s, saw %d", a.bound, a.span, n)
+	}
+	return nil
+}
+
+// apply creates the objects, or gives existing ones the spec of the manifest.
+func (r *Runner) apply(ctx context.Context, objects []client.Object) error {
+	c := r.World.Client()
+	for _, o := range objects {
+		obj := o.DeepCopyObject().(client.Object)
+		if obj.GetNamespace() == "" {
+			obj.SetNamespace(r.Namespace)
+		}
+		err := c.Create(ctx, obj)
+		if apierrors.IsAlreadyExists(err) {
+			err = c.Update(ctx, obj)
+		}
+		if err != nil {
+			return err
+		}
+		if ro, ok := obj.(*v1alpha1.Rollout); ok {
+			r.name = ro.Name
+		}
+	}
+	return nil
+}
+
+// edit changes the subject as a user's editor does: read, change, write.
+func (r *Runner) edit(ctx context.Context, change func(*v1alpha1.Rollout)) error {
+	for {
+		ro := &v1alpha1.Rollout{}
+		if err := r.World.Client().Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.name}, ro); err != nil {
+			return err
+		}
+		change(ro)
+		if err := r.World.Client().Update(ctx, ro); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
