@@ -35,6 +35,8 @@ type RolloutProgress struct {
 	// Completed is set once this revision has been whole and available; the
 	// progress deadline no longer applies to it.
 	Completed bool `json:"completed,omitempty"`
+	// Replicas is spec.replicas as last acted upon.
+	Replicas int32 `json:"replicas,omitempty"`
 	// Clock is the running progress deadline; none while the release is paused,
 	// invalid, aborted or completed.
 	Clock *ProgressClock `json:"clock,omitempty"`

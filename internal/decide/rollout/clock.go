@@ -1,0 +1,61 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+)
+
+// measure runs the progress deadline. Progress is a new high-water mark of the
+// current set's pods or a new low of all others', so pods that come and go are
+// none. The clock belongs to one attempt at one revision; it does not run while
+// the release is paused, invalid, aborted or complete, and starts anew after.
+func measure(v *view, r record) (_ record, progressed bool) {
+	if r.Completed || r.Aborted || len(r.Pauses) > 0 || v.ro.Spec.Paused {
+		r.Clock = nil
+		return r, false
+	}
+	updated, available, ordered, old := int32(0), int32(0), int32(0), int32(0)
+	v.all(func(s *Set) {
+		if s == v.current {
+			updated, available, ordered = s.Replicas, s.Available, s.Spec
+		} else {
+			old += s.Replicas
+		}
+	})
+	c := r.Clock
+	if c == nil {
+		r.Clock = &v1alpha1.ProgressClock{StartedAt: metav1.NewTime(v.now), Updated: updated, Available: available, Old: old}
+		return r, v.current != nil && (updated > 0 || r.moved)
+	}
+	// Marks follow the ordered size down, so that growing again after a scale-in counts.
+	next := *c
+	next.Updated, next.Available = min(c.Updated, ordered), min(c.Available, ordered)
+	progressed = updated > next.Updated || available > next.Available || old < next.Old
+	next.Updated, next.Available, next.Old = max(updated, next.Updated), max(available, next.Available), min(old, next.Old)
+	r.Clock = &next
+	if progressed {
+		next.StartedAt, next.Exceeded = metav1.NewTime(v.now), false
+		return r, true
+	}
+	if !v.now.After(deadline(v, &r)) || next.Exceeded {
+		return r, false
+	}
+	next.Exceeded, r.moved = true, true
+	if v.ro.Spec.ProgressDeadlineAbort && v.stable != nil && !v.settled() {
+		r = abort(v, r, timeoutText(v))
+	}
+	return r, false
+}
+
+// deadline is when the running clock runs out.
+func deadline(v *view, r *record) time.Time {
+	return r.Clock.StartedAt.Add(time.Duration(v1alpha1.ProgressDeadlineSecondsOrDefault(v.ro.Spec.ProgressDeadlineSeconds)) * time.Second)
+}
+
+func timeoutText(v *view) string {
+	return fmt.Sprintf("ReplicaSet %q has timed out progressing.", v.ro.Name+"-"+v.hash())
+}

@@ -1,0 +1,93 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/scale"
+)
+
+// RestartRetry is how long a restart waits after an eviction was refused.
+const RestartRetry = 30 * time.Second
+
+// RestartPending tells whether spec.restartAt asks for a restart that is due
+// and not finished. The answer needs the pods of the rollout.
+func RestartPending(o *Observed, now time.Time) bool {
+	at := o.Rollout.Spec.RestartAt
+	done := o.Rollout.Status.RestartedAt
+	return at != nil && !now.Before(at.Time) && (done == nil || !done.Equal(at))
+}
+
+// restart evicts pods created before spec.restartAt, stable ones first, as many
+// at once as the budget has to spare. Where the budget allows none missing, one
+// pod more is started first. Evictions that seem refused are tried again after
+// RestartRetry.
+func restart(v *view, r record) (record, []plan.Action) {
+	if !RestartPending(v.o, v.now) {
+		r.Restart = nil
+		return r, nil
+	}
+	at := *v.ro.Spec.RestartAt
+	if v.o.PodsLookedAt.IsZero() {
+		return r, nil // the pods are listed for the next pass
+	}
+	if r.Restart == nil || !r.Restart.At.Equal(&at) {
+		r.Restart = &v1alpha1.RestartRecord{At: at}
+	}
+	old := stale(v, at.Time)
+	if len(old) == 0 {
+		r.Restart, r.restarted, r.moved = nil, &at, true
+		return r, nil
+	}
+	if t := r.Restart.TriedAt; t != nil && v.now.Before(t.Add(RestartRetry)) && int32(len(old)) > r.Restart.Left {
+		return r, nil
+	}
+	f := v.fleet()
+	n := min(int(scale.Evictable(v.budget, f)), len(old))
+	if n == 0 {
+		r.Restart.Surge = r.Restart.Surge || v.budget.Unavailable == 0 && orderedPods(f) <= v.budget.Replicas
+		return r, nil
+	}
+	tried := metav1.NewTime(v.now)
+	r.Restart.TriedAt, r.Restart.Left = &tried, int32(len(old)-n)
+	actions := make([]plan.Action, 0, n)
+	for _, p := range old[:n] {
+		actions = append(actions, plan.EvictPod{
+			Ref: plan.Ref{Kind: plan.KindPod, Name: p.Name, UID: p.UID, Version: p.Version},
+			Why: fmt.Sprintf("the pod is older than spec.restartAt %s", at.UTC().Format(time.RFC3339))})
+	}
+	return r, actions
+}
+
+func orderedPods(f scale.Fleet) int32 {
+	n := f.Canary.Spec + f.Stable.Spec
+	for _, s := range f.Others {
+		n += s.Spec
+	}
+	return n
+}
+
+// stale are the pods to restart: of the stable set, the current one, then the
+// others, each in the order they were listed.
+func stale(v *view, before time.Time) []Pod {
+	var pods []Pod
+	add := func(s *Set) {
+		for _, p := range v.o.Pods {
+			if s != nil && p.Set == s.Name && !p.Deleting && p.Created.Before(before) {
+				pods = append(pods, p)
+			}
+		}
+	}
+	add(v.stable)
+	if !v.settled() {
+		add(v.current)
+	}
+	for i := len(v.others) - 1; i >= 0; i-- {
+		add(v.others[i])
+	}
+	return pods
+}

@@ -1,0 +1,184 @@
+package rollout
+
+import (
+	"time"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/scale"
+)
+
+// view is what was observed, put into roles. It is a value: nothing in it
+// changes during a pass.
+type view struct {
+	o  *Observed
+	ro *v1alpha1.Rollout
+	// now is the time of the pass in whole seconds, as wire times have it.
+	now    time.Time
+	canary v1alpha1.CanaryStrategy
+	budget scale.Budget
+	// current is the set of the template, stable the one that last proved itself;
+	// either is nil when there is none. others are all further sets, oldest first.
+	current, stable *Set
+	others          []*Set
+	// first is set when no set but the current one exists and none was ever
+	// stable: there is nothing to protect.
+	first bool
+}
+
+// see classifies what was observed.
+func see(o *Observed, now time.Time) view {
+	ro := o.Rollout
+	v := view{o: o, ro: ro, now: now.Truncate(time.Second)}
+	if ro.Spec.Strategy.Canary != nil {
+		v.canary = *ro.Spec.Strategy.Canary
+	}
+	v.budget = scale.NewBudget(v1alpha1.ReplicasOrDefault(ro.Spec.Replicas),
+		v1alpha1.MaxSurgeOrDefault(v.canary.MaxSurge), v1alpha1.MaxUnavailableOrDefault(v.canary.MaxUnavailable))
+	v.current = currentSet(o)
+	v.stable, v.first = stableSet(o, v.current)
+	v.others = make([]*Set, 0, len(o.Sets))
+	for i := range o.Sets {
+		if s := &o.Sets[i]; !s.Experiment && s != v.current && s != v.stable {
+			v.others = append(v.others, s)
+		}
+	}
+	return v
+}
+
+// currentSet finds the set of the current template. Identity is semantic: the
+// annotated digest first, then, for sets that another controller made, the hash
+// label in either serialisation, then the hash in the status as long as it
+// speaks of this very spec.
+func currentSet(o *Observed) *Set {
+	t, status := &o.Template, &o.Rollout.Status
+	rules := []func(*Set) bool{
+		func(s *Set) bool { return s.Digest == t.Digest },
+		func(s *Set) bool { return s.Digest == "" && (s.Hash == t.Hash || s.Hash == t.LegacyHash) },
+		func(s *Set) bool {
+			return s.Digest == "" && s.Hash == status.CurrentPodHash &&
+				status.ObservedGeneration == generation(o.Rollout) && status.Progress == nil
+		},
+	}
+	for _, matches := range rules {
+		var found *Set
+		for i := range o.Sets {
+			s := &o.Sets[i]
+			if s.Deleting || s.Experiment || !matches(s) {
+				continue
+			}
+			if found == nil || s.Hash == status.CurrentPodHash && found.Hash != status.CurrentPodHash {
+				found = s
+			}
+		}
+		if found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// stableSet finds the set that the release can go back to: the one that the
+// status names; when that is lost, the one that a stable Service selects, else
+// the one promoted last, else the largest available. first tells that there is
+// none because nothing was ever released.
+func stableSet(o *Observed, current *Set) (stable *Set, first bool) {
+	for i := range o.Sets {
+		if s := &o.Sets[i]; s.Hash == o.Rollout.Status.StableRS && s.Hash != "" && !s.Experiment && !s.Deleting {
+			return s, false
+		}
+	}
+	var best *Set
+	for i := range o.Sets {
+		s := &o.Sets[i]
+		if s.Experiment || s.Deleting || s == current && s.Promoted == 0 && !selectedAsStable(o, s) {
+			continue
+		}
+		if best == nil || moreStable(o, s, best) {
+			best = s
+		}
+	}
+	if best == nil {
+		return current, current != nil
+	}
+	return best, false
+}
+
+func moreStable(o *Observed, a, b *Set) bool {
+	if x, y := selectedAsStable(o, a), selectedAsStable(o, b); x != y {
+		return x
+	}
+	if a.Promoted != b.Promoted {
+		return a.Promoted > b.Promoted
+	}
+	return a.Available > b.Available
+}
+
+func selectedAsStable(o *Observed, s *Set) bool {
+	c := o.Rollout.Spec.Strategy.Canary
+	if c == nil || c.StableService == "" {
+		return false
+	}
+	svc, ok := o.Services[c.StableService]
+	return ok && svc.Hash != "" && svc.Hash == s.Hash
+}
+
+// steps are the canary steps; none is a rolling update.
+func (v *view) steps() []v1alpha1.CanaryStep { return v.canary.Steps }
+
+func (v *view) stepCount() int32 { return int32(len(v.canary.Steps)) }
+
+// settled tells that the current revision is the stable one.
+func (v *view) settled() bool { return v.current != nil && v.current == v.stable }
+
+// fleet gives the sizes, the canary being the current set unless it is stable.
+func (v *view) fleet() scale.Fleet {
+	var f scale.Fleet
+	if v.stable != nil {
+		f.Stable = side(v.stable)
+	}
+	if v.current != nil && !v.settled() {
+		f.Canary = side(v.current)
+	}
+	f.Others = make([]scale.Side, 0, len(v.others))
+	for _, s := range v.others {
+		f.Others = append(f.Others, side(s))
+	}
+	return f
+}
+
+func side(s *Set) scale.Side { return scale.Side{Spec: s.Spec, Available: s.Available} }
+
+// all calls f for every set of the rollout.
+func (v *view) all(f func(*Set)) {
+	for i := range v.o.Sets {
+		if !v.o.Sets[i].Experiment {
+			f(&v.o.Sets[i])
+		}
+	}
+}
+
+// hash is the pod template hash of the current revision, also before its set exists.
+func (v *view) hash() string {
+	if v.current != nil {
+		return v.current.Hash
+	}
+	return v.o.Template.Hash
+}
+
+// inRollbackWindow tells whether the current set is an older revision near
+// enough to the stable one to go back to without steps. Source: the wire
+// contract, "Rollback rules": fewer than rollbackWindow.revisions sets were
+// created strictly between the two.
+func (v *view) inRollbackWindow() bool {
+	window := v.ro.Spec.RollbackWindow.RevisionsOrDefault()
+	if window <= 0 || v.current == nil || v.stable == nil || v.settled() || !v.current.Created.Before(v.stable.Created) {
+		return false
+	}
+	between := int32(0)
+	v.all(func(s *Set) {
+		if s.Created.After(v.current.Created) && s.Created.Before(v.stable.Created) {
+			between++
+		}
+	})
+	return between < window
+}
