@@ -1,0 +1,71 @@
+// Package component runs one part of a local cluster in this process: etcd, the
+// API server, the controllers or the node. Each part is a process of its own,
+// so that a test can kill it alone; all are the same binary.
+package component
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// configFile is the cluster's description inside its folder.
+const configFile = "cluster.json"
+
+// maxSocketPath is what the kernel allows for a unix socket's name.
+const maxSocketPath = 100
+
+// Config describes one cluster; every part reads it from the cluster's folder.
+type Config struct {
+	// Dir is the cluster's folder, absolute.
+	Dir string `json:"dir"`
+	// Port is the API server's port on 127.0.0.1.
+	Port int `json:"port"`
+	// PodNet is the second octet of pod addresses.
+	PodNet int `json:"podNet"`
+	// Node is the node's name.
+	Node string `json:"node"`
+	// PodStart and PodStop pace the pods.
+	PodStart time.Duration `json:"podStart"`
+	PodStop  time.Duration `json:"podStop"`
+	// Controllers to run.
+	Controllers []string `json:"controllers"`
+	// APIServerArgs are added to the API server's command line.
+	APIServerArgs []string `json:"apiServerArgs,omitempty"`
+}
+
+// Names are the parts of a cluster, in the order in which they start.
+func Names() []string { return []string{"etcd", "apiserver", "controllers", "node"} }
+
+// Server is the API server's address.
+func (c Config) Server() string { return fmt.Sprintf("https://127.0.0.1:%d", c.Port) }
+
+// Path gives a file in the cluster's folder.
+func (c Config) Path(name string) string { return filepath.Join(c.Dir, name) }
+
+// Log gives the log file of a part.
+func (c Config) Log(name string) string { return c.Path(filepath.Join("logs", name+".log")) }
+
+// Save writes the description for the parts to read.
+func (c Config) Save() error {
+	if socket := c.Path(etcdSocket); len(socket) > maxSocketPath {
+		return fmt.Errorf("the folder's name is too long for a socket: %s", socket)
+	}
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.Path(configFile), data, 0o600)
+}
+
+// Load reads the description from a cluster's folder.
+func Load(dir string) (Config, error) {
+	var c Config
+	data, err := os.ReadFile(filepath.Join(dir, configFile))
+	if err != nil {
+		return c, err
+	}
+	return c, json.Unmarshal(data, &c)
+}
