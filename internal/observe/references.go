@@ -2,7 +2,7 @@ package observe
 
 import (
 	"context"
-	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,7 +21,7 @@ func ServiceNames(ro *v1alpha1.Rollout) []string {
 	var names []string
 	add := func(list ...string) {
 		for _, n := range list {
-			if n != "" && !contains(names, n) {
+			if n != "" && !slices.Contains(names, n) {
 				names = append(names, n)
 			}
 		}
@@ -36,15 +36,6 @@ func ServiceNames(ro *v1alpha1.Rollout) []string {
 		}
 	}
 	return names
-}
-
-func contains(list []string, s string) bool {
-	for _, have := range list {
-		if have == s {
-			return true
-		}
-	}
-	return false
 }
 
 // nameTaken tells whether the name that a new set would get belongs to a
@@ -87,24 +78,6 @@ func hasSet(o *rollout.Observed) bool {
 	return false
 }
 
-// services reads those Services of the given names that exist.
-func (v view) services(ctx context.Context, ns string, names []string) (map[string]*corev1.Service, error) {
-	out := make(map[string]*corev1.Service, len(names))
-	for _, name := range names {
-		svc := &corev1.Service{}
-		err := v.reader.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, svc)
-		if apierrors.IsNotFound(err) {
-			out[name] = nil
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("get Service %s: %w", name, err)
-		}
-		out[name] = svc
-	}
-	return out, nil
-}
-
 func service(svc *corev1.Service) rollout.Service {
 	return rollout.Service{
 		Name:      svc.Name,
@@ -113,21 +86,6 @@ func service(svc *corev1.Service) rollout.Service {
 		Hash:      svc.Spec.Selector[v1alpha1.LabelPodTemplateHash],
 		ManagedBy: svc.Annotations[v1alpha1.AnnotationManagedBy],
 	}
-}
-
-// references reads the objects that the spec names.
-func (v view) references(ctx context.Context, o *Observation) error {
-	found, err := v.services(ctx, o.Rollout.Namespace, ServiceNames(o.Rollout))
-	if err != nil {
-		return err
-	}
-	o.Services = make(map[string]rollout.Service, len(found))
-	for name, svc := range found {
-		if svc != nil {
-			o.Services[name] = service(svc)
-		}
-	}
-	return nil
 }
 
 // selectorOf is the rollout's selector; one that cannot be read matches nothing

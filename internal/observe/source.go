@@ -124,7 +124,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if o.Sets, err = v.sets(ctx, ro, selector); err != nil {
 		return fmt.Errorf("list ReplicaSets: %w", err)
 	}
-	if err := v.references(ctx, o); err != nil {
+	if err := v.judge(ctx, &o.Observed); err != nil {
 		return err
 	}
 	o.Dropped = dropped(ro)
