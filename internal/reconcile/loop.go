@@ -36,7 +36,7 @@ type Plan = plan.Plan[v1alpha1.RolloutStatus]
 type Loop struct {
 	Source *observe.Source
 	Actor  *act.Actor
-	// Decide is the decision, normally rollout.Decide.
+	// Decide is the decision; nil stands for rollout.Decide.
 	Decide func(rollout.Observed, time.Time) Plan
 	Log    logr.Logger
 	// ObserveOnly decides but does not act.
@@ -117,6 +117,9 @@ func (l *Loop) decide(o rollout.Observed, now time.Time) (p Plan, err error) {
 			err = fmt.Errorf("deciding about rollout %s/%s panicked: %v\n%s", o.Rollout.Namespace, o.Rollout.Name, r, debug.Stack())
 		}
 	}()
+	if l.Decide == nil {
+		return rollout.Decide(o, now), nil
+	}
 	return l.Decide(o, now), nil
 }
 

@@ -1,0 +1,284 @@
+// Package operator wires the loop to a cluster: options, caches, watches,
+// queues, the leader lease, probes and metrics.
+//
+// Law: it decides nothing. What it keeps in memory can be lost at any moment:
+// a process that is killed and started again carries on from the stored objects.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/sluice-project/sluice/internal/act"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/observe"
+	"github.com/sluice-project/sluice/internal/reconcile"
+)
+
+// shutdownTime is how long a stop waits for passes in hand: one write may take
+// 15 s.
+const shutdownTime = 20 * time.Second
+
+// Run runs the controller until the context ends. Logs go to w.
+func Run(ctx context.Context, o *Options, w io.Writer) error {
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	log, err := newLogger(o, w)
+	if err != nil {
+		return err
+	}
+	ctrllog.SetLogger(log)
+	p := &process{options: o, log: log, metrics: newMetrics()}
+	cfg, err := p.config()
+	if err != nil {
+		return err
+	}
+	mgr, err := p.manager(cfg)
+	if err != nil {
+		return err
+	}
+	if err := p.assemble(ctx, mgr, cfg); err != nil {
+		return err
+	}
+	v, commit := version()
+	log.Info("Starting", "version", v, "commit", commit, "namespace", p.namespace, "instanceID", o.InstanceID,
+		"lease", o.electing(), "observeOnly", o.ObserveOnly)
+	err = mgr.Start(ctx)
+	if p.events != nil {
+		p.events.stop(context.WithoutCancel(ctx))
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("stopped: %w", err)
+	}
+	log.Info("Stopped")
+	return nil
+}
+
+// process holds the parts while they are put together.
+type process struct {
+	options   *Options
+	log       logr.Logger
+	metrics   *metrics
+	namespace string
+	lease     *lease
+	events    *recorder
+	ready     atomic.Bool
+}
+
+// config says how to talk to the API server.
+func (p *process) config() (*rest.Config, error) {
+	cfg, err := p.options.Client.ToRESTConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the API server: %w", err)
+	}
+	cfg.QPS, cfg.Burst = -1, 0
+	if q := p.options.QPS; q > 0 {
+		cfg.QPS, cfg.Burst = q, p.options.Burst
+		if cfg.Burst == 0 {
+			cfg.Burst = int(2 * q)
+		}
+	}
+	v, _ := version()
+	cfg.UserAgent = act.FieldManager + "/" + v
+	cfg.Wrap(p.metrics.countRequests)
+	p.namespace, err = p.options.namespace()
+	return cfg, err
+}
+
+func (p *process) manager(cfg *rest.Config) (manager.Manager, error) {
+	o := p.options
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	caches, err := cacheOptions(o, p.namespace)
+	if err != nil {
+		return nil, err
+	}
+	shutdown := shutdownTime
+	opts := manager.Options{
+		Scheme:                        scheme,
+		Cache:                         caches,
+		Logger:                        p.log,
+		Metrics:                       metricsserver.Options{BindAddress: "0"}, // served by ourselves
+		HealthProbeBindAddress:        address(o.HealthzPort),
+		PprofBindAddress:              o.PprofAddress,
+		GracefulShutdownTimeout:       &shutdown,
+		LeaderElection:                o.electing(),
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &o.LeaseDuration,
+		RenewDeadline:                 &o.RenewDeadline,
+		RetryPeriod:                   &o.RetryPeriod,
+	}
+	if o.electing() {
+		if p.lease, err = newLease(cfg, o); err != nil {
+			return nil, err
+		}
+		opts.LeaderElectionResourceLockInterface = p.lease
+	}
+	mgr, err := manager.New(cfg, opts)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the controller: %w", err)
+	}
+	return mgr, mgr.AddReadyzCheck("caches", func(*http.Request) error {
+		if !p.ready.Load() {
+			return errors.New("the caches are not filled yet")
+		}
+		return nil
+	})
+}
+
+func address(port int) string {
+	if port == 0 {
+		return "0"
+	}
+	return net.JoinHostPort("", strconv.Itoa(port))
+}
+
+// assemble adds everything that runs.
+func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.Config) error {
+	if err := index(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
+	versions, err := newSynced(ctx, mgr.GetCache())
+	if err != nil {
+		return err
+	}
+	guard := observe.NewGuard(versions)
+	actor := &act.Actor{Client: mgr.GetClient(), Guard: guard, Clock: time.Now, OnWrite: p.metrics.wrote}
+	if p.lease != nil {
+		actor.Lease = p.lease
+	}
+	if !p.options.ObserveOnly {
+		if p.events, err = newRecorder(cfg, mgr.GetScheme(), p.metrics.event); err != nil {
+			return fmt.Errorf("prepare events: %w", err)
+		}
+		actor.Events = p.events
+	}
+	shown := &plans{}
+	if err := p.addRollouts(mgr, actor, guard, shown); err != nil {
+		return err
+	}
+	if err := p.addServices(mgr, actor); err != nil {
+		return err
+	}
+	return p.addServers(mgr, shown)
+}
+
+func (p *process) addRollouts(mgr manager.Manager, actor *act.Actor, guard *observe.Guard, shown *plans) error {
+	loop := &reconcile.Loop{
+		Source: &observe.Source{
+			Reader:  mgr.GetCache(),
+			Live:    mgr.GetAPIReader(),
+			Indexed: true,
+			Guard:   guard,
+			OnStaleRead: func(key types.NamespacedName, s *observe.StaleError) {
+				p.metrics.stale.Inc()
+				p.log.Info("Cache passed by", "namespace", key.Namespace, "rollout", key.Name, "reason", s.Error())
+			},
+		},
+		Actor:       actor,
+		Decide:      rollout.Decide,
+		Log:         p.log.WithName("rollouts"),
+		ObserveOnly: p.options.ObserveOnly,
+	}
+	loop.OnPass = func(key types.NamespacedName, o *observe.Observation, pl *reconcile.Plan, out reconcile.Outcome) {
+		p.metrics.ended(o, pl, out)
+		if p.options.ObserveOnly && !out.Stale {
+			shown.pass(key, o, pl, out, time.Now())
+		}
+	}
+	return addController(mgr, "rollouts", p.options.RolloutThreads,
+		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass}, rolloutSources(mgr.GetCache())...)
+}
+
+func (p *process) addServices(mgr manager.Manager, actor *act.Actor) error {
+	loop := &reconcile.Services{
+		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Actor: actor,
+		Log: p.log.WithName("services"), ObserveOnly: p.options.ObserveOnly,
+	}
+	return addController(mgr, "services", p.options.ServiceThreads,
+		&worker{pass: loop.Service, clock: time.Now}, serviceSources(mgr.GetCache())...)
+}
+
+// addServers adds the metrics page and what tells readiness and leadership.
+func (p *process) addServers(mgr manager.Manager, shown *plans) error {
+	p.metrics.registry.MustRegister(newRolloutCollector(readyReader{mgr.GetCache(), &p.ready}))
+	// Runnables that need no leader start once the caches are filled.
+	err := mgr.Add(standby(func(ctx context.Context) error {
+		p.ready.Store(true)
+		<-ctx.Done()
+		return nil
+	}))
+	if err != nil {
+		return err
+	}
+	err = mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		p.metrics.leader.Set(1)
+		<-ctx.Done()
+		p.metrics.leader.Set(0)
+		return nil
+	}))
+	if err != nil || p.options.MetricsPort == 0 {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/metrics", promhttp.HandlerFor(
+		prometheus.Gatherers{p.metrics.registry, ctrlmetrics.Registry},
+		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	if p.options.ObserveOnly {
+		mux.Handle("/plans", shown)
+	}
+	listener, err := net.Listen("tcp", address(p.options.MetricsPort))
+	if err != nil {
+		return fmt.Errorf("serve metrics: %w", err)
+	}
+	return mgr.Add(&manager.Server{
+		Name:     "metrics",
+		Server:   &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second},
+		Listener: listener,
+	})
+}
+
+// standby is a runnable that runs with or without the lease.
+type standby func(context.Context) error
+
+// Start implements manager.Runnable.
+func (s standby) Start(ctx context.Context) error { return s(ctx) }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (standby) NeedLeaderElection() bool { return false }
+
+// readyReader reads nothing before the caches are filled, where a list would
+// wait for them.
+type readyReader struct {
+	client.Reader
+	ready *atomic.Bool
+}
+
+// List implements client.Reader.
+func (r readyReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if !r.ready.Load() {
+		return errors.New("the caches are not filled yet")
+	}
+	return r.Reader.List(ctx, list, opts...)
+}
