@@ -41,7 +41,7 @@ type Plan[S any] struct {
 	// WriteStatus tells that Status differs from the stored one.
 	WriteStatus bool `json:"writeStatus,omitempty"`
 	// Actions are performed in order; the first that fails ends the pass.
-	Actions []Action `json:"-"`
+	Actions Actions `json:"actions,omitempty"`
 	// Notes say why. Those with a Reason become events, in order of Rank, after
 	// the last write of the pass; a pass that fails emits only the notes of
 	// writes that were made.

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -61,12 +62,12 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 		action, note := create(v)
 		w.add([]plan.Action{action}, []plan.Note{note})
 	}
-	w.add(upkeep(v, &r), nil)
 	var moves []plan.Action
 	if (v.current != nil || r.Aborted) && !r.stepped {
 		moves = resize(v, &r)
-		w.add(moves, scalingNotes(v, moves))
 	}
+	patches := together(upkeep(v, &r), moves)
+	w.add(patches, scalingNotes(v, patches))
 	if len(moves) == 0 && v.current != nil && !r.stepped {
 		var evictions []plan.Action
 		if r, evictions = restart(v, r); len(evictions) > 0 {
@@ -80,6 +81,38 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 		r.Clock = nil
 	}
 	return assemble(v, &r, w, progressed)
+}
+
+// together makes one write of all that changes one set: a second write in the
+// same pass would not know the version that the first one gave.
+func together(upkeep, moves []plan.Action) []plan.Action {
+	out := append([]plan.Action(nil), upkeep...)
+	at := map[string]int{}
+	for i, a := range out {
+		at[a.Target().Name] = i
+	}
+	for _, m := range moves {
+		i, both := at[m.Target().Name]
+		if !both {
+			out = append(out, m)
+			continue
+		}
+		order, patch := m.(plan.PatchReplicaSet), out[i].(plan.PatchReplicaSet)
+		patch.Replicas, patch.From, patch.Why = order.Replicas, order.From, order.Why
+		patch.Annotations = union(patch.Annotations, order.Annotations)
+		out[i] = patch
+	}
+	return out
+}
+
+// union adds the pairs whose keys are not there yet.
+func union(a, b []plan.Pair) []plan.Pair {
+	for _, p := range b {
+		if !slices.ContainsFunc(a, func(q plan.Pair) bool { return q.Key == p.Key }) {
+			a = append(a, p)
+		}
+	}
+	return a
 }
 
 // assemble puts record, writes and words together.

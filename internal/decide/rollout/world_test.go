@@ -70,7 +70,13 @@ func (w *world) pass() bool {
 		}
 	}
 	w.ro.Status = *p.Status.DeepCopy()
+	seen := map[string]bool{}
 	for _, a := range p.Actions {
+		if key := string(a.Target().Kind) + a.Target().Name; seen[key] {
+			w.t.Errorf("two writes to %s in one plan", key)
+		} else {
+			seen[key] = true
+		}
 		if a.Reason() == "" {
 			w.t.Errorf("an action without a reason: %#v", a)
 		}
