@@ -9,43 +9,47 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 )
 
+// extent tells how much of a field's value is carried out.
+type extent int
+
+const (
+	// opened objects are looked at field by field.
+	opened extent = iota + 1
+	// whole values are carried out with all that is in them.
+	whole
+)
+
 // built are the fields of a Rollout's spec that this version carries out. Every
 // other field is reported by Unsupported when it is set, so that a field which is
 // new in the types cannot be ignored in silence. To build a field is to add its
-// line. A line without an end of its own, such as spec.strategy.canary, opens the
-// object: its fields are looked at one by one. A line that ends in ".*" takes in
-// the whole value.
-func built() map[string]bool {
-	set := map[string]bool{}
-	for line := range strings.Lines(`
-spec.replicas.*
-spec.selector.*
-spec.template.*
-spec.minReadySeconds.*
-spec.rollbackWindow
-spec.rollbackWindow.revisions.*
-spec.strategy
-spec.strategy.canary
-spec.strategy.canary.canaryService.*
-spec.strategy.canary.stableService.*
-spec.strategy.canary.steps
-spec.strategy.canary.steps.setWeight.*
-spec.strategy.canary.steps.pause
-spec.strategy.canary.steps.pause.duration.*
-spec.strategy.canary.maxUnavailable.*
-spec.strategy.canary.maxSurge.*
-spec.revisionHistoryLimit.*
-spec.paused.*
-spec.progressDeadlineSeconds.*
-spec.progressDeadlineAbort.*
-spec.restartAt.*
-spec.analysis
-spec.analysis.successfulRunHistoryLimit.*
-spec.analysis.unsuccessfulRunHistoryLimit.*
-`) {
-		set[strings.TrimSpace(line)] = true
+// line here.
+func built() map[string]extent {
+	return map[string]extent{
+		"spec.replicas":                             whole,
+		"spec.selector":                             whole,
+		"spec.template":                             whole,
+		"spec.minReadySeconds":                      whole,
+		"spec.rollbackWindow":                       opened,
+		"spec.rollbackWindow.revisions":             whole,
+		"spec.strategy":                             opened,
+		"spec.strategy.canary":                      opened,
+		"spec.strategy.canary.canaryService":        whole,
+		"spec.strategy.canary.stableService":        whole,
+		"spec.strategy.canary.steps":                opened,
+		"spec.strategy.canary.steps.setWeight":      whole,
+		"spec.strategy.canary.steps.pause":          opened,
+		"spec.strategy.canary.steps.pause.duration": whole,
+		"spec.strategy.canary.maxUnavailable":       whole,
+		"spec.strategy.canary.maxSurge":             whole,
+		"spec.revisionHistoryLimit":                 whole,
+		"spec.paused":                               whole,
+		"spec.progressDeadlineSeconds":              whole,
+		"spec.progressDeadlineAbort":                whole,
+		"spec.restartAt":                            whole,
+		"spec.analysis":                             opened,
+		"spec.analysis.successfulRunHistoryLimit":   whole,
+		"spec.analysis.unsuccessfulRunHistoryLimit": whole,
 	}
-	return set
 }
 
 // instead says, for fields that people will miss most, what works today.
@@ -72,7 +76,7 @@ func Unsupported(ro *v1alpha1.Rollout) field.ErrorList {
 }
 
 type fields struct {
-	built map[string]bool
+	built map[string]extent
 	errs  field.ErrorList
 }
 
@@ -90,14 +94,12 @@ func (w *fields) look(p *field.Path, plain string, v reflect.Value) {
 }
 
 func (w *fields) judge(p *field.Path, plain string, v reflect.Value) {
-	if w.built[plain+".*"] {
-		return
-	}
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	switch {
-	case !w.built[plain]:
+	switch extent := w.built[plain]; {
+	case extent == whole:
+	case extent != opened:
 		name := plain[strings.LastIndexByte(plain, '.')+1:]
 		w.errs = append(w.errs, field.Forbidden(p, "this version does not carry out "+name+" yet; "+instead(plain)))
 	case v.Kind() == reflect.Struct:
