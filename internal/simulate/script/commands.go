@@ -47,18 +47,19 @@ func (r *Runner) command(ctx context.Context, c command) error {
 }
 
 func (r *Runner) status(ctx context.Context, ro *v1alpha1.Rollout, status map[string]any) error {
-	return r.World.Client().Status().Patch(ctx, r.ref(ro), merge(map[string]any{"status": status}))
+	return r.World.Client().Status().Patch(ctx, r.ref(ro), MergePatch(map[string]any{"status": status}))
 }
 
 func (r *Runner) spec(ctx context.Context, ro *v1alpha1.Rollout, spec map[string]any) error {
-	return r.World.Client().Patch(ctx, r.ref(ro), merge(map[string]any{"spec": spec}))
+	return r.World.Client().Patch(ctx, r.ref(ro), MergePatch(map[string]any{"spec": spec}))
 }
 
 func (r *Runner) ref(ro *v1alpha1.Rollout) *v1alpha1.Rollout {
 	return &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ro.Namespace, Name: ro.Name}}
 }
 
-func merge(body any) client.Patch {
+// MergePatch is a JSON merge patch of the body, which is made of plain values.
+func MergePatch(body any) client.Patch {
 	b, err := json.Marshal(body)
 	if err != nil {
 		panic(err) // maps of plain values can always be written
@@ -138,7 +139,7 @@ func (r *Runner) meddle(ctx context.Context, m meddle) error {
 	}
 	switch m.verb {
 	case "wipe":
-		return c.Status().Patch(ctx, r.ref(st.Rollout), merge(map[string]any{"status": nil}))
+		return c.Status().Patch(ctx, r.ref(st.Rollout), MergePatch(map[string]any{"status": nil}))
 	case "delete rollout":
 		return c.Delete(ctx, st.Rollout, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	case "delete":
@@ -163,11 +164,11 @@ func (r *Runner) meddleSet(ctx context.Context, m meddle, st *State, rs *appsv1.
 		if m.value != "" {
 			value = m.value
 		}
-		return c.Patch(ctx, ref, merge(map[string]any{"metadata": map[string]any{"annotations": map[string]any{m.key: value}}}))
+		return c.Patch(ctx, ref, MergePatch(map[string]any{"metadata": map[string]any{"annotations": map[string]any{m.key: value}}}))
 	case "scale":
-		return c.Patch(ctx, ref, merge(map[string]any{"spec": map[string]any{"replicas": m.count}}))
+		return c.Patch(ctx, ref, MergePatch(map[string]any{"spec": map[string]any{"replicas": m.count}}))
 	case "disown":
-		return c.Patch(ctx, ref, merge(map[string]any{"metadata": map[string]any{"ownerReferences": nil}}))
+		return c.Patch(ctx, ref, MergePatch(map[string]any{"metadata": map[string]any{"ownerReferences": nil}}))
 	case "delete set":
 		return c.Delete(ctx, ref, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	case "delete pods":

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -55,20 +56,20 @@ func (l live) List(_ context.Context, list client.ObjectList, opts ...client.Lis
 		return unknownType(list)
 	}
 	t := &l.s.tables[sl]
-	return listInto(list, t.keys, t.objs, l.s.version, opts)
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	return listInto(list, t.keys, t.objs, l.s.version, &o)
 }
 
 func unknownType(obj any) error {
 	return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: fmt.Sprintf("%T", obj)}}
 }
 
-func listInto(list client.ObjectList, keys []types.NamespacedName, objs map[types.NamespacedName]client.Object, version uint64, opts []client.ListOption) error {
-	var o client.ListOptions
-	o.ApplyOptions(opts)
+func listInto(list client.ObjectList, keys []types.NamespacedName, objs map[types.NamespacedName]client.Object, version uint64, o *client.ListOptions) error {
 	if err := supported(o.FieldSelector); err != nil {
 		return err
 	}
-	found := match(keys, objs, &o)
+	found := match(keys, objs, o)
 	if o.Limit > 0 && int64(len(found)) > o.Limit {
 		list.SetContinue(found[o.Limit-1].GetName())
 		found = found[:o.Limit]
@@ -117,9 +118,18 @@ func match(keys []types.NamespacedName, objs map[types.NamespacedName]client.Obj
 // View is a watch cache: the objects of each kind as they stood at some earlier
 // version. It has the same stripped ReplicaSets as the controller's cache.
 type View struct {
-	s      *Store
-	tables [slots]table
-	at     [slots]int
+	s       *Store
+	tables  [slots]table
+	at      [slots]int
+	indexes map[string]func(client.Object) []string
+}
+
+// Index has lists accept a field selector of that name, as a cache's index does.
+func (v *View) Index(name string, values func(client.Object) []string) {
+	if v.indexes == nil {
+		v.indexes = map[string]func(client.Object) []string{}
+	}
+	v.indexes[name] = values
 }
 
 // View gives a view of the store as it stands.
@@ -193,7 +203,27 @@ func (v *View) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	if sl == noSlot {
 		return unknownType(list)
 	}
-	return listInto(list, v.tables[sl].keys, v.tables[sl].objs, v.tables[sl].synced, opts)
+	t := &v.tables[sl]
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	if o.FieldSelector != nil {
+		for name, values := range v.indexes {
+			if want, ok := o.FieldSelector.RequiresExactMatch(name); ok {
+				return listIndexed(list, t, &o, func(obj client.Object) bool { return slices.Contains(values(obj), want) })
+			}
+		}
+	}
+	return listInto(list, t.keys, t.objs, t.synced, &o)
+}
+
+// listIndexed lists what an index gives, within a namespace.
+func listIndexed(list client.ObjectList, t *table, o *client.ListOptions, keep func(client.Object) bool) error {
+	rest := *o
+	rest.FieldSelector = nil
+	found := slices.DeleteFunc(match(t.keys, t.objs, &rest), func(obj client.Object) bool { return !keep(obj) })
+	fillList(list, found, o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy)
+	list.SetResourceVersion(fmt.Sprint(t.synced))
+	return nil
 }
 
 // strip takes from an object what the controller's cache does not hold.

@@ -1,0 +1,145 @@
+package laws
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/reconcile"
+)
+
+// Decision is what is judged.
+type Decision = func(rollout.Observed, time.Time) reconcile.Plan
+
+// Decided judges a plan.
+func (j *Judge) Decided(p *Pass, decide Decision) {
+	j.decided++
+	o, now := *p.Observed, p.At
+	j.check(Wakes, p.Key, JudgeWakes(p.Plan))
+	j.check(Explained, p.Key, JudgeExplained(p.Plan))
+	if j.decided%4 == 0 {
+		j.check(Deterministic, p.Key, JudgeSame(p.Plan, new(decide(o, now))))
+	}
+	j.check(BlindToProse, p.Key, JudgeProse(decide, o, now, p.Plan))
+	j.check(Converges, p.Key, JudgeConverges(decide, o, now, p.Plan))
+}
+
+// JudgeWakes judges that a plan that is not finished says what comes next.
+func JudgeWakes(p *reconcile.Plan) string {
+	if !p.Wake.IsZero() || len(p.Actions) > 0 {
+		return ""
+	}
+	if w := p.Waiting; w != nil {
+		if w.On == nil {
+			return fmt.Sprintf("waiting for %q, with no wake time and no object that must change", w.For)
+		}
+		return ""
+	}
+	if p.Status.Phase == v1alpha1.RolloutPhaseProgressing && !p.WriteStatus {
+		return fmt.Sprintf("the phase is Progressing (%s), and nothing is waited for", p.Status.Message)
+	}
+	return ""
+}
+
+// JudgeExplained judges that every action says why.
+func JudgeExplained(p *reconcile.Plan) string {
+	for _, a := range p.Actions {
+		if a.Reason() == "" {
+			return fmt.Sprintf("%T on %s has no reason", a, a.Target().Name)
+		}
+	}
+	if p.Own != nil && p.Own.Why == "" {
+		return "the change of the rollout's own metadata has no reason"
+	}
+	return ""
+}
+
+// JudgeSame judges that two plans for one input are one.
+func JudgeSame(a, b *reconcile.Plan) string {
+	if reflect.DeepEqual(a, b) {
+		return ""
+	}
+	return fmt.Sprintf("two plans for one input differ: %+v and %+v", a.Actions, b.Actions)
+}
+
+// JudgeProse decides again with other words in the status: the actions and the
+// record must be the same.
+func JudgeProse(decide Decision, o rollout.Observed, now time.Time, p *reconcile.Plan) string {
+	ro := *o.Rollout
+	ro.Status.Phase, ro.Status.Message = "Lovely", "nothing to see here"
+	ro.Status.Conditions = []v1alpha1.RolloutCondition{
+		{Type: v1alpha1.RolloutPaused, Status: corev1.ConditionTrue, Reason: "Whim"},
+		{Type: v1alpha1.RolloutProgressing, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonRolloutAborted},
+		{Type: v1alpha1.RolloutCompleted, Status: corev1.ConditionUnknown, Reason: "Who knows"},
+	}
+	o.Rollout = &ro
+	q := decide(o, now)
+	if !reflect.DeepEqual(q.Actions, p.Actions) {
+		return fmt.Sprintf("other conditions give other actions: %+v, not %+v", q.Actions, p.Actions)
+	}
+	if !reflect.DeepEqual(q.Status.Progress, p.Status.Progress) {
+		return fmt.Sprintf("other conditions give another record: %+v, not %+v", q.Status.Progress, p.Status.Progress)
+	}
+	return ""
+}
+
+// JudgeConverges plays the plan on what was observed, and decides again at the
+// same instant until nothing is left to do.
+func JudgeConverges(decide Decision, o rollout.Observed, now time.Time, p *reconcile.Plan) string {
+	if !reflect.DeepEqual(p.Status.CollisionCount, o.Rollout.Status.CollisionCount) {
+		return "" // another hash: the template's identity must be observed again
+	}
+	rounds := 3
+	if c := o.Rollout.Spec.Strategy.Canary; c != nil {
+		rounds += len(c.Steps)
+	}
+	seen := map[plan.Action]bool{}
+	cur := *p
+	for range rounds {
+		if len(cur.Actions) == 0 && !cur.WriteStatus && cur.Own == nil {
+			return ""
+		}
+		for _, a := range cur.Actions {
+			k := belief(a)
+			if k == nil {
+				continue
+			}
+			if seen[k] {
+				return fmt.Sprintf("an action is repeated at the same instant: %s (%s)", k.Target().Name, a.Reason())
+			}
+			seen[k] = true
+		}
+		o = Play(o, &cur, now)
+		cur = decide(o, now)
+	}
+	if len(cur.Actions) > 0 {
+		return fmt.Sprintf("after %d rounds at one instant there are still actions: %+v", rounds, cur.Actions)
+	}
+	return ""
+}
+
+// belief is what makes two actions the same: the object, and where it is moved
+// from and to. Nil for actions that are not compared.
+func belief(a plan.Action) plan.Action {
+	p, ok := a.(plan.PatchReplicaSet)
+	if !ok || p.Replicas == nil {
+		return nil
+	}
+	return sized{p.Ref.Name, p.From, *p.Replicas, a}.key()
+}
+
+type sized struct {
+	name     string
+	from, to int32
+	action   plan.Action
+}
+
+// key folds sizes into a comparable action.
+func (s sized) key() plan.Action {
+	return plan.DeleteReplicaSet{Ref: plan.Ref{Name: s.name}, Why: fmt.Sprintf("%d to %d", s.from, s.to)}
+}

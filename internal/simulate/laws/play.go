@@ -1,0 +1,117 @@
+package laws
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/reconcile"
+)
+
+// Play gives what would be observed at the same instant if every write of the
+// plan were accepted: orders are given, but no pod has moved yet.
+func Play(o rollout.Observed, p *reconcile.Plan, now time.Time) rollout.Observed {
+	ro := *o.Rollout
+	if p.Own != nil {
+		if p.Own.Replicas != nil {
+			ro.Spec.Replicas = p.Own.Replicas
+			ro.Generation++
+		}
+		ro.Annotations = annotated(ro.Annotations, p.Own.Annotations)
+	}
+	if p.WriteStatus {
+		ro.Status = *p.Status.DeepCopy()
+	}
+	o.Rollout = &ro
+	o.Sets = slices.Clone(o.Sets)
+	o.Pods = slices.Clone(o.Pods)
+	o.Services = maps.Clone(o.Services)
+	for _, a := range p.Actions {
+		o = playOne(o, a, now)
+	}
+	return o
+}
+
+func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Observed {
+	switch a := action.(type) {
+	case plan.CreateReplicaSet:
+		s := rollout.Set{Name: a.Name, UID: "new-" + a.Name, Version: "1", Created: now.Truncate(time.Second), Hash: a.Hash, Desired: -1,
+			MinReadySeconds: o.Rollout.Spec.MinReadySeconds, Observed: true}
+		o.Sets = append(o.Sets, reannotated(s, a.Annotations))
+	case plan.PatchReplicaSet:
+		for i := range o.Sets {
+			if s := &o.Sets[i]; s.Name == a.Ref.Name {
+				*s = reannotated(*s, a.Annotations)
+				s.Adopt = s.Adopt && !a.Adopt
+				if a.Replicas != nil {
+					s.Spec, s.Observed = *a.Replicas, false
+				}
+				if a.MinReadySeconds != nil {
+					s.MinReadySeconds, s.Observed = *a.MinReadySeconds, false
+				}
+			}
+		}
+	case plan.DeleteReplicaSet:
+		o.Sets = slices.DeleteFunc(o.Sets, func(s rollout.Set) bool { return s.Name == a.Ref.Name })
+	case plan.EvictPod:
+		for i := range o.Pods {
+			if o.Pods[i].Name == a.Ref.Name {
+				o.Pods[i].Deleting = true
+			}
+		}
+	case plan.SwitchService:
+		svc := o.Services[a.Ref.Name]
+		svc.Hash, svc.ManagedBy = a.To, a.ManagedBy
+		if a.ManagedBy == "" && a.To != "" {
+			svc.ManagedBy = o.Services[a.Ref.Name].ManagedBy
+		}
+		o.Services[a.Ref.Name] = svc
+	}
+	return o
+}
+
+func annotated(old map[string]string, pairs []plan.Pair) map[string]string {
+	if len(pairs) == 0 {
+		return old
+	}
+	next := maps.Clone(old)
+	if next == nil {
+		next = map[string]string{}
+	}
+	for _, p := range pairs {
+		if p.Remove {
+			delete(next, p.Key)
+		} else {
+			next[p.Key] = p.Value
+		}
+	}
+	return next
+}
+
+// reannotated reads a set's annotations again after a change.
+func reannotated(s rollout.Set, pairs []plan.Pair) rollout.Set {
+	s.Annotations = annotated(s.Annotations, pairs)
+	for _, p := range pairs {
+		n, err := strconv.Atoi(p.Value)
+		if err != nil {
+			n = 0
+		}
+		switch p.Key {
+		case v1alpha1.AnnotationTemplateDigest:
+			s.Digest = p.Value
+		case v1alpha1.AnnotationRevision:
+			s.Revision = int64(n)
+		case v1alpha1.AnnotationRevisionHistory:
+			s.History = p.Value
+		case v1alpha1.AnnotationDesiredReplicas:
+			s.Desired = int32(n)
+		case v1alpha1.AnnotationPromoted:
+			s.Promoted = int64(n)
+		}
+	}
+	return s
+}

@@ -1,0 +1,243 @@
+package laws
+
+import (
+	"fmt"
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/simulate/store"
+)
+
+func (j *Judge) rollout(key types.NamespacedName) *v1alpha1.Rollout {
+	ro, _ := j.store.Peek(plan.KindRollout, key).(*v1alpha1.Rollout)
+	return ro
+}
+
+// sets are the live sets of a rollout.
+func (j *Judge) sets(ro *v1alpha1.Rollout) []*appsv1.ReplicaSet {
+	var out []*appsv1.ReplicaSet
+	for _, o := range j.store.Owned(ro.UID) {
+		if rs, ok := o.(*appsv1.ReplicaSet); ok {
+			out = append(out, rs)
+		}
+	}
+	return out
+}
+
+// kept is how many pods of a set are known to the pass to be available and will
+// stay so under the ordered sizes.
+func (j *Judge) kept(p *Pass, rs *appsv1.ReplicaSet, size int32) int32 {
+	seen, _ := p.View.Peek(plan.KindReplicaSet, client.ObjectKeyFromObject(rs)).(*appsv1.ReplicaSet)
+	if live, _ := j.store.Peek(plan.KindReplicaSet, client.ObjectKeyFromObject(rs)).(*appsv1.ReplicaSet); p.live() && live != nil {
+		seen = live
+	}
+	if seen == nil || seen.UID != rs.UID {
+		return 0
+	}
+	n := min(seen.Status.AvailableReplicas, size)
+	for _, o := range j.orders[rs.UID] {
+		if o.generation > seen.Status.ObservedGeneration && o.generation < rs.Generation {
+			n = min(n, o.size)
+		}
+	}
+	return n
+}
+
+// live tells that the pass read past its cache.
+func (p *Pass) live() bool {
+	return p.Observed != nil && p.View.Synced(plan.KindRollout) < version(p.Observed.Rollout)
+}
+
+func version(o client.Object) uint64 {
+	n, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// sizes gives all sets before and after one of them changes.
+func (j *Judge) sizes(p *Pass, ro *v1alpha1.Rollout, changed, was *appsv1.ReplicaSet) (before, after []Size) {
+	for _, rs := range j.sets(ro) {
+		size := *rs.Spec.Replicas
+		a := Size{rs.Name, size, j.kept(p, rs, size)}
+		b := a
+		if rs.UID == changed.UID {
+			b = Size{rs.Name, *was.Spec.Replicas, j.kept(p, was, *was.Spec.Replicas)}
+		}
+		before, after = append(before, b), append(after, a)
+	}
+	return before, after
+}
+
+// changed judges a changed object of ours.
+func (j *Judge) changed(p *Pass, before, after client.Object) {
+	switch a := after.(type) {
+	case *appsv1.ReplicaSet:
+		if b := before.(*appsv1.ReplicaSet); *b.Spec.Replicas != *a.Spec.Replicas {
+			j.resized(p, b, a)
+		}
+	case *v1alpha1.Rollout:
+		j.recorded(p, before.(*v1alpha1.Rollout), a)
+	}
+}
+
+// resized judges one scale order.
+func (j *Judge) resized(p *Pass, before, after *appsv1.ReplicaSet) {
+	if p.Plan == nil || p.Observed == nil {
+		return
+	}
+	ro, st := p.Observed.Rollout, &p.Plan.Status
+	b, a := j.sizes(p, ro, after, before)
+	allowed := AllowanceOf(ro)
+	if found := JudgeBudget(allowed, b, a); found != "" {
+		j.check(Budget, p.Key, fmt.Sprintf("%s from %d to %d: %s", after.Name, *before.Spec.Replicas, *after.Spec.Replicas, found))
+	}
+	hash := after.Labels[v1alpha1.LabelPodTemplateHash]
+	canary, stable := hash == st.CurrentPodHash && hash != st.StableRS, hash == st.StableRS
+	if r := st.Progress; r != nil && r.Aborted {
+		j.check(Abort, p.Key, JudgeAbort(allowed.Replicas, *before.Spec.Replicas, *after.Spec.Replicas, canary, stable))
+	}
+	if canary || stable {
+		j.headed(p, before, after)
+	}
+}
+
+// headed judges the direction of a change of size.
+func (j *Judge) headed(p *Pass, before, after *appsv1.ReplicaSet) {
+	r := p.Plan.Status.Progress
+	if r == nil || r.Restart != nil {
+		return
+	}
+	s := j.story(p.Key)
+	ro := p.Observed.Rollout
+	h := &Heading{
+		Target: fmt.Sprintf("%s/%s attempt %d step %d aborted %t full %t held %t generation %d", r.PodHash, p.Plan.Status.StableRS, r.Attempt, r.StepIndex, r.Aborted, r.PromoteFull, r.Hold != nil, ro.Generation),
+		Up:     *after.Spec.Replicas > *before.Spec.Replicas,
+	}
+	j.check(Monotone, p.Key, wordy(after.Name, JudgeMonotone(s.headings[after.UID], *h, *before.Spec.Replicas, *after.Spec.Replicas)))
+	s.headings[after.UID] = h
+}
+
+func wordy(name, found string) string {
+	if found == "" {
+		return ""
+	}
+	return name + ": " + found
+}
+
+// created judges a new set.
+func (j *Judge) created(p *Pass, obj client.Object) {
+	rs, ok := obj.(*appsv1.ReplicaSet)
+	if !ok {
+		j.check(Identity, p.Key, fmt.Sprintf("%T %s is created", obj, obj.GetName()))
+		return
+	}
+	ro := j.rollout(p.Key)
+	if ro == nil {
+		return
+	}
+	for _, other := range j.sets(ro) {
+		if other.UID != rs.UID && other.DeletionTimestamp == nil && SameTemplate(&other.Spec.Template, &rs.Spec.Template) {
+			j.check(Identity, p.Key, fmt.Sprintf("%s is created though %s has the same template", rs.Name, other.Name))
+		}
+	}
+	if *rs.Spec.Replicas != 0 {
+		j.check(Budget, p.Key, fmt.Sprintf("%s is created with %d pods", rs.Name, *rs.Spec.Replicas))
+	}
+}
+
+// SameTemplate compares two stored, defaulted pod templates without the hash.
+func SameTemplate(a, b *corev1.PodTemplateSpec) bool {
+	x, y := a.DeepCopy(), b.DeepCopy()
+	delete(x.Labels, v1alpha1.LabelPodTemplateHash)
+	delete(y.Labels, v1alpha1.LabelPodTemplateHash)
+	return equality.Semantic.DeepEqual(x, y)
+}
+
+// deleted judges the end of a set.
+func (j *Judge) deleted(p *Pass, obj client.Object) {
+	rs, ok := obj.(*appsv1.ReplicaSet)
+	if !ok {
+		j.check(Identity, p.Key, fmt.Sprintf("%T %s is deleted", obj, obj.GetName()))
+		return
+	}
+	hash := rs.Labels[v1alpha1.LabelPodTemplateHash]
+	switch {
+	case *rs.Spec.Replicas > 0 || rs.Status.Replicas > 0:
+		j.check(Budget, p.Key, fmt.Sprintf("%s is deleted with %d pods", rs.Name, rs.Status.Replicas))
+	case p.Plan != nil && hash == p.Plan.Status.StableRS:
+		j.check(Budget, p.Key, fmt.Sprintf("the stable set %s is deleted", rs.Name))
+	}
+}
+
+// evicted judges one eviction.
+func (j *Judge) evicted(p *Pass, pod *corev1.Pod) {
+	if p.Observed == nil {
+		return
+	}
+	ro := p.Observed.Rollout
+	if ro.Spec.RestartAt == nil || ro.Spec.RestartAt.Equal(ro.Status.RestartedAt) {
+		j.check(Identity, p.Key, "the pod "+pod.Name+" is evicted though no restart is asked for")
+		return
+	}
+	s := j.story(p.Key)
+	var known, really int32
+	for _, rs := range j.sets(ro) {
+		known += j.kept(p, rs, *rs.Spec.Replicas)
+		for _, o := range j.store.Owned(rs.UID) {
+			if c, ok := o.(*corev1.Pod); ok && c.DeletionTimestamp == nil && store.PodReady(c) {
+				really++
+			}
+		}
+	}
+	for _, at := range s.evicted {
+		if at > p.View.Synced(plan.KindReplicaSet) {
+			known--
+		}
+	}
+	s.evicted = append(s.evicted, j.store.Version())
+	if !store.PodReady(pod) {
+		return
+	}
+	a := AllowanceOf(ro)
+	if least := a.Replicas - a.Unavailable; really < least && known-1 < least {
+		j.check(Budget, p.Key, fmt.Sprintf("evicting %s leaves %d available pods where replicas %d - unavailable %d demand %d", pod.Name, really, a.Replicas, a.Unavailable, least))
+	}
+}
+
+// recorded judges a new status of ours.
+func (j *Judge) recorded(p *Pass, before, after *v1alpha1.Rollout) {
+	s := j.story(p.Key)
+	b, a := &before.Status, &after.Status
+	if b.Progress == nil || a.Progress == nil || b.Progress.PodHash != a.Progress.PodHash {
+		s.passed, s.full, s.retried = nil, "", -1
+		return
+	}
+	if b.Progress.Aborted && !a.Progress.Aborted && b.Abort && !b.PromoteFull {
+		j.check(Abort, p.Key, "the abort is dropped though nobody asked for a retry")
+	}
+	if s.retried >= 0 && !b.Abort && a.Abort && a.Progress.Attempt <= s.retried {
+		j.check(Commands, p.Key, fmt.Sprintf("a retry of attempt %d is undone", s.retried))
+	}
+	if a.Progress.Attempt > s.retried {
+		s.retried = -1
+	}
+	if s.full != "" && b.PromoteFull && !a.PromoteFull && !a.Abort && a.StableRS != a.CurrentPodHash {
+		j.check(Commands, p.Key, "a full promotion is dropped before the revision is stable")
+	}
+	if a.Abort || a.StableRS == a.CurrentPodHash {
+		s.full, s.passed = "", nil
+	}
+	if q := s.passed; q != nil && a.CurrentStepIndex != nil && len(a.PauseConditions) > 0 && len(b.PauseConditions) == 0 &&
+		q.hash == a.CurrentPodHash && q.steps == a.Progress.StepHash && q.attempt == a.Progress.Attempt && q.step == *a.CurrentStepIndex {
+		j.check(Commands, p.Key, fmt.Sprintf("the pause at step %d, which a user has ended, begins again", q.step))
+	}
+}

@@ -1,0 +1,190 @@
+package simulate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/simulate/script"
+	"github.com/sluice-project/sluice/internal/simulate/store"
+)
+
+// Line is one thing that happened.
+type Line struct {
+	At time.Time
+	// Who is user, fault, cluster, write, event or the rollout's name.
+	Who string
+	// What happened, and Why where somebody decided it.
+	What, Why string
+	// Rollout is the name of the rollout that the line is about; empty for none.
+	Rollout string
+}
+
+// trace is the story of a world.
+type trace struct {
+	world *World
+	lines []Line
+	off   bool
+	said  map[types.NamespacedName]string
+}
+
+func (t *trace) add(who, what, why string) { t.about("", who, what, why) }
+
+func (t *trace) about(rollout, who, what, why string) {
+	if t.off {
+		return
+	}
+	t.lines = append(t.lines, Line{t.world.line.Now(), who, what, why, rollout})
+}
+
+// heard tells of the pods of sets, and of milestones of rollouts.
+func (t *trace) heard(e *store.Event) {
+	if t.off {
+		return
+	}
+	switch obj := e.Object().(type) {
+	case *appsv1.ReplicaSet:
+		old, _ := e.Old.(*appsv1.ReplicaSet)
+		if e.New != nil && old != nil && (old.Status.AvailableReplicas != obj.Status.AvailableReplicas || failure(old) != failure(obj)) {
+			what := fmt.Sprintf("r%d has %d of %d pods available", script.Revision(obj), obj.Status.AvailableReplicas, *obj.Spec.Replicas)
+			if f := failure(obj); f != "" {
+				what += ": " + f
+			}
+			t.about(owner(obj), "cluster", what, "")
+		}
+	case *v1alpha1.Rollout:
+		t.heardRollout(e, obj)
+	}
+}
+
+func failure(rs *appsv1.ReplicaSet) string {
+	for _, c := range rs.Status.Conditions {
+		if c.Type == appsv1.ReplicaSetReplicaFailure {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+func owner(o client.Object) string {
+	for _, r := range o.GetOwnerReferences() {
+		if r.Kind == v1alpha1.KindRollout {
+			return r.Name
+		}
+	}
+	return ""
+}
+
+func (t *trace) heardRollout(e *store.Event, ro *v1alpha1.Rollout) {
+	if t.said == nil {
+		t.said = map[types.NamespacedName]string{}
+	}
+	if e.New == nil {
+		t.about(ro.Name, "rollout", ro.Name+" is gone", "")
+		return
+	}
+	if ro.Status.Phase == "" {
+		return
+	}
+	st := script.State{Rollout: ro, Sets: t.world.setsOf(ro)}
+	_, message := st.Phase()
+	said := st.Milestone().String()
+	if message != "" {
+		said += " (" + message + ")"
+	}
+	if said != t.said[e.Key] {
+		t.said[e.Key] = said
+		t.about(ro.Name, "rollout", ro.Name+": "+said, "")
+	}
+}
+
+func (w *World) setsOf(ro *v1alpha1.Rollout) []appsv1.ReplicaSet {
+	var out []appsv1.ReplicaSet
+	for _, o := range w.store.Owned(ro.UID) {
+		if rs, ok := o.(*appsv1.ReplicaSet); ok {
+			out = append(out, *rs)
+		}
+	}
+	return out
+}
+
+func (t *trace) event(ro *v1alpha1.Rollout, n plan.Note) {
+	t.about(ro.Name, "event", n.Reason, n.Message)
+}
+
+// wrote tells of a write of the controller, with the reason that the plan gives.
+func (t *trace) wrote(i *instance, r *store.Request, before, after client.Object, err error) {
+	if t.off || r.Kind == plan.KindRollout && err == nil {
+		return // milestones tell what was recorded
+	}
+	name := ""
+	if i.pass != nil {
+		name = i.pass.Key.Name
+	}
+	what := t.describe(r, before, after)
+	if err != nil {
+		what += ": " + err.Error()
+	}
+	t.about(name, "write", what, i.reason(r))
+}
+
+func (t *trace) describe(r *store.Request, before, after client.Object) string {
+	b, _ := before.(*appsv1.ReplicaSet)
+	a, _ := after.(*appsv1.ReplicaSet)
+	switch {
+	case r.Verb == store.Create && a != nil:
+		return fmt.Sprintf("create r%d", script.Revision(a))
+	case r.Verb == store.Delete && b != nil:
+		return fmt.Sprintf("delete r%d", script.Revision(b))
+	case a != nil && b != nil && *a.Spec.Replicas != *b.Spec.Replicas:
+		return fmt.Sprintf("scale r%d from %d to %d", script.Revision(a), *b.Spec.Replicas, *a.Spec.Replicas)
+	case a != nil && b != nil:
+		return fmt.Sprintf("annotate r%d", script.Revision(a))
+	case b != nil:
+		return fmt.Sprintf("%s r%d", r.Verb, script.Revision(b))
+	}
+	return fmt.Sprintf("%s %s %s", r.Verb, r.Kind, r.Key.Name)
+}
+
+// reason is the reason of the plan's action on the object.
+func (i *instance) reason(r *store.Request) string {
+	if i.pass == nil || i.pass.Plan == nil {
+		return ""
+	}
+	for _, a := range i.pass.Plan.Actions {
+		if t := a.Target(); t.Kind == r.Kind && t.Name == r.Key.Name {
+			return a.Reason()
+		}
+	}
+	return ""
+}
+
+// String gives the story, one line each: time, who, what, why.
+func (t *trace) String() string {
+	var b strings.Builder
+	for _, l := range t.lines {
+		fmt.Fprintf(&b, "%10s  %-8s %s", clockText(l.At.Sub(t.world.start)), l.Who, l.What)
+		if l.Why != "" {
+			fmt.Fprintf(&b, " -- %s", l.Why)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// clockText writes a time as hours, minutes, seconds and hundredths.
+func clockText(d time.Duration) string {
+	d = d.Truncate(10 * time.Millisecond)
+	h, m := d/time.Hour, d%time.Hour/time.Minute
+	s := float64(d%time.Minute) / float64(time.Second)
+	if h > 0 {
+		return fmt.Sprintf("%d:%02d:%05.2f", h, m, s)
+	}
+	return fmt.Sprintf("%d:%05.2f", m, s)
+}
