@@ -12,8 +12,14 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// level reads the name of a log level. Each step below Info shows one kind of
-// detail more: debug what each pass did, trace what the libraries do.
+// The levels below Info are those of logr, turned round: debug shows what each
+// pass did, trace what the libraries do as well.
+const (
+	levelDebug = slog.LevelInfo - 1
+	levelTrace = slog.LevelInfo - 10
+)
+
+// level reads the name of a log level.
 func level(name string) (slog.Level, error) {
 	switch strings.ToLower(name) {
 	case "panic", "fatal", "error":
@@ -23,9 +29,9 @@ func level(name string) (slog.Level, error) {
 	case "info":
 		return slog.LevelInfo, nil
 	case "debug":
-		return slog.LevelDebug, nil
+		return levelDebug, nil
 	case "trace":
-		return slog.LevelDebug - 6, nil
+		return levelTrace, nil
 	}
 	return 0, fmt.Errorf("--loglevel=%s: panic, fatal, error, warn, info, debug or trace", name)
 }
@@ -37,7 +43,7 @@ func newLogger(o *Options, w io.Writer) (logr.Logger, error) {
 	if err != nil {
 		return logr.Logger{}, err
 	}
-	opts := &slog.HandlerOptions{Level: l}
+	opts := &slog.HandlerOptions{Level: l, ReplaceAttr: nameLevel}
 	var h slog.Handler = slog.NewTextHandler(w, opts)
 	if o.LogFormat == "json" {
 		h = slog.NewJSONHandler(w, opts)
@@ -50,4 +56,23 @@ func newLogger(o *Options, w io.Writer) (logr.Logger, error) {
 	}
 	klog.SetLogger(log.WithName("client"))
 	return log, nil
+}
+
+// nameLevel writes levels by the names that the flag knows.
+func nameLevel(groups []string, a slog.Attr) slog.Attr {
+	l, ok := a.Value.Any().(slog.Level)
+	if !ok || len(groups) > 0 || a.Key != slog.LevelKey {
+		return a
+	}
+	switch {
+	case l >= slog.LevelError:
+		return slog.String(a.Key, "error")
+	case l >= slog.LevelWarn:
+		return slog.String(a.Key, "warn")
+	case l >= slog.LevelInfo:
+		return slog.String(a.Key, "info")
+	case l >= levelDebug:
+		return slog.String(a.Key, "debug")
+	}
+	return slog.String(a.Key, "trace")
 }

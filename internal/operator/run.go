@@ -19,14 +19,17 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/act"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
@@ -137,7 +140,13 @@ func (p *process) manager(cfg *rest.Config) (manager.Manager, error) {
 	}
 	mgr, err := manager.New(cfg, opts)
 	if err != nil {
+		if meta.IsNoMatchError(err) {
+			err = fmt.Errorf("the API server does not serve the CustomResourceDefinitions of %s (yet): %w", v1alpha1.GroupVersion.Group, err)
+		}
 		return nil, fmt.Errorf("prepare the controller: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
 	}
 	return mgr, mgr.AddReadyzCheck("caches", func(*http.Request) error {
 		if !p.ready.Load() {
