@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -267,12 +266,8 @@ func problems(o rollout.Observed) []string {
 
 // Problem is one sentence: the field, its value, and what would be right.
 func Problem(p rollout.Problem) string {
-	text := p.Message
-	if p.Value != "" {
-		text = strconv.Quote(p.Value) + ": " + text
+	if p.Path == "" {
+		return p.Message
 	}
-	if p.Path != "" {
-		text = p.Path + ": " + text
-	}
-	return text
+	return rollout.ProblemText(p)
 }

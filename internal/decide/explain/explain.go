@@ -121,3 +121,25 @@ type Pod struct {
 	// Problem is why it is not ready, empty when it is or is just starting.
 	Problem string `json:"problem,omitempty"`
 }
+
+// Still is the view without what changes by the passing of time alone: two views
+// with equal Still tell the same.
+func (v View) Still() View {
+	if v.Waiting != nil {
+		w := *v.Waiting
+		w.Line, w.Ends = "", ""
+		v.Waiting = &w
+	}
+	revisions := make([]Revision, len(v.Revisions))
+	for i, r := range v.Revisions {
+		revisions[i] = Revision{Number: r.Number, Sets: make([]Set, len(r.Sets))}
+		copy(revisions[i].Sets, r.Sets)
+		for j := range revisions[i].Sets {
+			if revisions[i].Sets[j].Delay != "" {
+				revisions[i].Sets[j].Delay = "delay"
+			}
+		}
+	}
+	v.Revisions = revisions
+	return v
+}

@@ -46,7 +46,7 @@ func line(w *plan.Waiting, now time.Time) string {
 	case w.Ends != "" && (left == "" || strings.Contains(w.Ends, left)):
 		fmt.Fprintf(&b, "; ends with %s", w.Ends)
 	case w.Ends != "":
-		fmt.Fprintf(&b, "; ends with %s, in %s", w.Ends, left)
+		fmt.Fprintf(&b, "; ends with %s (in %s)", w.Ends, left)
 	case left != "":
 		fmt.Fprintf(&b, "; ends in %s", left)
 	case w.On != nil:

@@ -1,0 +1,74 @@
+// Package look reads one rollout from the cluster, decides about it as the
+// controller would, and gives the view that commands print.
+//
+// Law: it only reads, and the view can be made again for a later moment without
+// reading again.
+package look
+
+import (
+	"context"
+
+	"github.com/sluice-project/sluice/internal/cli/session"
+	"github.com/sluice-project/sluice/internal/decide/explain"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/observe"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"time"
+
+	"github.com/sluice-project/sluice/api/v1alpha1"
+)
+
+// Sight is what one look at a rollout gave.
+type Sight struct {
+	observed rollout.Observed
+	images   map[string][]string
+}
+
+// Eye looks at rollouts through a reader.
+type Eye struct {
+	source observe.Source
+	reader client.Reader
+}
+
+// Through makes an eye over a reader of whole, current objects.
+func Through(r client.Reader) *Eye {
+	return &Eye{source: observe.Source{Reader: r, PodsAlways: true}, reader: r}
+}
+
+// At looks at the named rollout.
+func (e *Eye) At(ctx context.Context, key types.NamespacedName, now time.Time) (*Sight, error) {
+	seen, err := e.source.Rollout(ctx, key, now)
+	if err != nil {
+		return nil, session.Explain(err)
+	}
+	images, err := Images(ctx, e.reader, key.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &Sight{observed: seen.Observed, images: images}, nil
+}
+
+// View is how the rollout looks at the given moment, if nothing has changed.
+func (s *Sight) View(now time.Time) explain.View {
+	return explain.Build(s.observed, rollout.Decide(s.observed, now), s.images, now)
+}
+
+// Images are the images of the regular containers of every ReplicaSet that a
+// rollout may own, by the name of the set.
+func Images(ctx context.Context, r client.Reader, namespace string) (map[string][]string, error) {
+	list := &appsv1.ReplicaSetList{}
+	if err := r.List(ctx, list, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelPodTemplateHash}); err != nil {
+		return nil, err
+	}
+	out := map[string][]string{}
+	for i := range list.Items {
+		rs := &list.Items[i]
+		for _, c := range rs.Spec.Template.Spec.Containers {
+			out[rs.Name] = append(out[rs.Name], c.Image)
+		}
+	}
+	return out, nil
+}
