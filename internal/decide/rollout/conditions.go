@@ -152,14 +152,14 @@ func progressing(v *view, r *record, progressed, healthy bool, old *v1alpha1.Rol
 		c, _ := say(corev1.ConditionFalse, v1alpha1.ReasonRolloutAborted, abortText(v, r))
 		c.refresh = true
 		return c, true
+	case r.Clock != nil && r.Clock.Exceeded:
+		return say(corev1.ConditionFalse, v1alpha1.ReasonProgressDeadlineExceeded, timeoutText(v))
 	case v.current == nil && v.o.Failure != nil:
 		return say(corev1.ConditionFalse, v1alpha1.ReasonReplicaSetCreateError, fmt.Sprintf("Failed to create ReplicaSet %q: %s", name, v.o.Failure.Message))
 	case isPaused(v, r):
 		return say(corev1.ConditionUnknown, v1alpha1.ReasonRolloutPaused, "Rollout is paused")
 	case healthy:
 		return say(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetAvailable, fmt.Sprintf("ReplicaSet %q has successfully progressed.", name))
-	case r.Clock != nil && r.Clock.Exceeded:
-		return say(corev1.ConditionFalse, v1alpha1.ReasonProgressDeadlineExceeded, timeoutText(v))
 	case r.retried:
 		return say(corev1.ConditionUnknown, v1alpha1.ReasonRolloutRetry, "Retrying the aborted revision")
 	case v.current == nil:

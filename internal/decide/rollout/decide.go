@@ -128,6 +128,7 @@ func assemble(v *view, r *record, w writes, progressed bool) plan.Plan[v1alpha1.
 	p.Notes = append(p.Notes, r.notes...)
 	p.Notes = append(p.Notes, pauseNotes(v, r)...)
 	p.Notes = append(p.Notes, droppedNotes(v)...)
+	p.Notes = append(p.Notes, createErrorNotes(v, &st)...)
 	p.Waiting = waiting(v, r, &st)
 	return p
 }
@@ -184,4 +185,17 @@ func droppedNotes(v *view) []plan.Note {
 			Message: "A value that cannot be read was left out: " + ProblemText(d)})
 	}
 	return notes
+}
+
+// createErrorNotes tells once that the ReplicaSet cannot be created.
+func createErrorNotes(v *view, st *v1alpha1.RolloutStatus) []plan.Note {
+	is := func(list []v1alpha1.RolloutCondition) bool {
+		c := find(list, v1alpha1.RolloutProgressing)
+		return c != nil && c.Reason == v1alpha1.ReasonReplicaSetCreateError
+	}
+	if !is(st.Conditions) || is(v.ro.Status.Conditions) {
+		return nil
+	}
+	return []plan.Note{{Rank: plan.RankProblem, Reason: v1alpha1.ReasonReplicaSetCreateError, Warning: true,
+		Message: find(st.Conditions, v1alpha1.RolloutProgressing).Message}}
 }

@@ -261,6 +261,65 @@ func TestInvalidSpecScalesNothingAndHeals(t *testing.T) {
 	w.expect(healthy, 1, "v1=4")
 }
 
+func TestServicesSelectOnlySetsThatServe(t *testing.T) {
+	w := newWorld(t, 1, 1, 0, weight(50), pause(0))
+	w.ro.Spec.Strategy.Canary.StableService, w.ro.Spec.Strategy.Canary.CanaryService = "stable", "canary"
+	w.services = map[string]Service{"stable": {Name: "stable"}, "canary": {Name: "canary"}}
+	selects := func(stable, canary string) {
+		t.Helper()
+		if s, c := w.services["stable"].Hash, w.services["canary"].Hash; s != stable || c != canary {
+			t.Fatalf("stable selects %q and canary %q, want %q and %q", s, c, stable, canary)
+		}
+	}
+	w.settle()
+	selects("v1", "v1")
+	w.update("v2")
+	w.settle()
+	selects("v1", "v2")
+	w.bad["v3"] = true
+	w.update("v3") // no room for v3 before v2 goes, and v2 goes only unselected
+	w.settle()
+	selects("v1", "v1")
+	w.expect(progressingPhase, 0, "v1=1 v3=1")
+	w.bad["v3"] = false
+	w.follow()
+	w.settle()
+	selects("v1", "v3")
+	w.ro.Status.Abort = true
+	w.settle()
+	selects("v1", "v1")
+	w.expect(degraded, 0, "v1=1")
+	w.ro.Status.Abort = false
+	w.settle()
+	w.ro.Status.PromoteFull = true
+	w.settle()
+	selects("v3", "v3")
+	w.expect(healthy, 2, "v3=1")
+}
+
+func TestASetThatCannotBeCreatedIsToldAndRunsIntoTheDeadline(t *testing.T) {
+	w := newWorld(t, 2, 1, 0, weight(50))
+	w.ro.Spec.ProgressDeadlineAbort = true
+	w.settle()
+	w.update("v2")
+	refused := func() {
+		o := w.observed()
+		o.Failure = &Failure{Verb: "create", Target: "ReplicaSet web-v2", Message: "exceeded quota", Since: w.now, Count: 1}
+		w.ro.Status = Decide(o, w.now).Status // the record is written, the set is not
+	}
+	refused()
+	if !strings.Contains(w.ro.Status.Message, "exceeded quota") {
+		t.Errorf("message %q does not tell of the quota", w.ro.Status.Message)
+	}
+	w.later(601 * time.Second)
+	refused()
+	refused()
+	w.expect(degraded, 0, "v1=2")
+	if !w.ro.Status.Abort {
+		t.Error("not aborted at the deadline")
+	}
+}
+
 func TestDeletedRolloutIsLeftAlone(t *testing.T) {
 	w := newWorld(t, 4, 1, 0)
 	at := metav1.NewTime(w.now)

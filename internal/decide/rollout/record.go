@@ -185,7 +185,9 @@ func begin(v *view, r record) record {
 		next.Aborted, next.AbortedAt, next.AbortReason = r.Aborted, r.AbortedAt, r.AbortReason
 	} else {
 		next.UserPaused = r.UserPaused
-		r.restarted = v.ro.Spec.RestartAt
+		if at := v.ro.Spec.RestartAt; at != nil && !v.now.Before(at.Time) {
+			r.restarted = at // pods of a new revision are newer than that
+		}
 	}
 	r.RolloutProgress, r.moved = next, true
 	switch {

@@ -9,8 +9,9 @@ import (
 
 // selectors gives the selector changes of the Services that the spec names.
 // Each Service has one desired set: stableService the stable one, canaryService
-// the current one, or the stable one once aborted. A selector moves only to a
-// set with ready pods; a Service that is not ours yet, only to a whole one.
+// the current one, or the stable one once aborted or while the selected revision
+// gives way to one that has no pods yet. A selector moves only to a set with
+// ready pods; a Service that is not ours yet, only to a whole one.
 func selectors(v *view, r *record) ([]plan.Action, []plan.Note) {
 	wanted := map[string]*Set{}
 	if name := v.canary.StableService; name != "" {
@@ -18,7 +19,7 @@ func selectors(v *view, r *record) ([]plan.Action, []plan.Note) {
 	}
 	if name := v.canary.CanaryService; name != "" {
 		wanted[name] = v.current
-		if r.Aborted {
+		if r.Aborted || v.superseded(v.o.Services[name]) {
 			wanted[name] = v.stable
 		}
 	}
@@ -46,6 +47,20 @@ func selectors(v *view, r *record) ([]plan.Action, []plan.Note) {
 			Message: fmt.Sprintf("Switched selector for service '%s' from '%s' to '%s'", name, svc.Hash, set.Hash)})
 	}
 	return actions, notes
+}
+
+// superseded tells that a Service selects a revision that gives way while the
+// current one has no pod yet to take its place.
+func (v *view) superseded(svc Service) bool {
+	if v.current != nil && v.current.Available > 0 {
+		return false
+	}
+	for _, s := range v.others {
+		if s.Hash == svc.Hash {
+			return true
+		}
+	}
+	return false
 }
 
 func (v *view) ready(s *Set, svc Service) bool {

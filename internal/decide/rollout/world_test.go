@@ -18,16 +18,17 @@ import (
 // world is the smallest world a plan can be played in: every write is accepted
 // and pods follow at once, as far as their image works.
 type world struct {
-	t      *testing.T
-	ro     *v1alpha1.Rollout
-	image  string
-	steps  string
-	sets   []Set
-	now    time.Time
-	bad    map[string]bool
-	events []string
-	wake   time.Time
-	last   plan.Plan[v1alpha1.RolloutStatus]
+	t        *testing.T
+	ro       *v1alpha1.Rollout
+	image    string
+	steps    string
+	sets     []Set
+	now      time.Time
+	bad      map[string]bool
+	events   []string
+	wake     time.Time
+	services map[string]Service
+	last     plan.Plan[v1alpha1.RolloutStatus]
 }
 
 func newWorld(t *testing.T, replicas int32, surge, unavailable int32, steps ...v1alpha1.CanaryStep) *world {
@@ -52,7 +53,11 @@ func pause(seconds int32) v1alpha1.CanaryStep {
 
 func (w *world) observed() Observed {
 	sets := append([]Set(nil), w.sets...)
-	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets,
+	services := map[string]Service{}
+	for k, s := range w.services {
+		services[k] = s
+	}
+	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services,
 		Template: Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
 }
 
@@ -105,6 +110,8 @@ func (w *world) perform(a plan.Action) {
 		if a.Replicas != nil {
 			s.Spec = *a.Replicas
 		}
+	case plan.SwitchService:
+		w.services[a.Ref.Name] = Service{Name: a.Ref.Name, Hash: a.To, ManagedBy: a.ManagedBy}
 	case plan.DeleteReplicaSet:
 		for i := range w.sets {
 			if w.sets[i].Name == a.Ref.Name {
