@@ -2,27 +2,35 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // object is a JSON object; a schema is one.
 type object = map[string]any
 
-// embedded is a foreign template inside one of our kinds, and embeddedMetadata
-// the metadata beside it.
-var embedded = map[string][]string{
-	"Rollout":                 {"spec.template"},
-	"Experiment":              {"spec.templates.template"},
-	"AnalysisRun":             {"spec.metrics.provider.job.spec", "spec.metrics.provider.job.metadata"},
-	"AnalysisTemplate":        {"spec.metrics.provider.job.spec", "spec.metrics.provider.job.metadata"},
-	"ClusterAnalysisTemplate": {"spec.metrics.provider.job.spec", "spec.metrics.provider.job.metadata"},
+// embedded are the paths of the foreign templates inside a kind, and of the metadata
+// beside them. It is false for a kind that is not ours.
+func embedded(kind string) ([]string, bool) {
+	switch kind {
+	case "Rollout":
+		return []string{"spec.template"}, true
+	case "Experiment":
+		return []string{"spec.templates.template"}, true
+	case "AnalysisRun", "AnalysisTemplate", "ClusterAnalysisTemplate":
+		return []string{"spec.metrics.provider.job.spec", "spec.metrics.provider.job.metadata"}, true
+	}
+	return nil, false
 }
 
-// selectors are label selectors, whose prose is Kubernetes' own.
-var selectors = map[string][]string{
-	"Rollout":    {"spec.selector", "spec.strategy.canary.steps.experiment.templates.selector"},
-	"Experiment": {"spec.templates.selector"},
+// selectors are the paths of label selectors, whose prose is Kubernetes' own.
+func selectors(kind string) []string {
+	switch kind {
+	case "Rollout":
+		return []string{"spec.selector", "spec.strategy.canary.steps.experiment.templates.selector"}
+	case "Experiment":
+		return []string{"spec.templates.selector"}
+	}
+	return nil
 }
 
 func shape(crd object) error {
@@ -53,7 +61,7 @@ func identify(crd object) (string, []object, error) {
 		return "", nil, err
 	}
 	kind, _ := names["kind"].(string)
-	if _, known := embedded[kind]; !known {
+	if _, known := embedded(kind); !known {
 		return "", nil, fmt.Errorf("unknown kind %q", kind)
 	}
 	list, _ := crd["spec"].(object)["versions"].([]any)
@@ -78,14 +86,15 @@ func shapeSchema(kind string, root object) error {
 			p["description"] = text
 		}
 	}
-	for _, path := range embedded[kind] {
+	paths, _ := embedded(kind)
+	for _, path := range paths {
 		s, err := follow(root, path)
 		if err != nil {
 			return err
 		}
 		relax(s, path[strings.LastIndex(path, ".")+1:])
 	}
-	for _, path := range selectors[kind] {
+	for _, path := range selectors(kind) {
 		s, err := follow(root, path)
 		if err != nil {
 			return err
@@ -96,26 +105,39 @@ func shapeSchema(kind string, root object) error {
 }
 
 // valueChecks are the parts of a schema that refuse a value of the right type.
-var valueChecks = []string{
-	"allOf", "anyOf", "oneOf", "not", "enum", "pattern", "minimum", "maximum", "exclusiveMinimum",
-	"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "multipleOf",
-	"minProperties", "maxProperties", "x-kubernetes-validations", "default",
+func valueChecks() []string {
+	return []string{
+		"allOf", "anyOf", "oneOf", "not", "enum", "pattern", "minimum", "maximum", "exclusiveMinimum",
+		"exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "multipleOf",
+		"minProperties", "maxProperties", "x-kubernetes-validations", "default",
+	}
 }
 
-// keyedLists are the lists whose keys Kubernetes itself demands to be unique in a
-// pod, so that a keyed merge loses nothing. All other lists may hold a key twice.
-var keyedLists = []string{
-	"containers", "initContainers", "ports", "topologySpreadConstraints", "volumeMounts", "volumeDevices",
-	"claims", "resourceClaims",
+// isKeyed tells whether a list keeps its keys: Kubernetes itself demands them to be
+// unique in a pod, so that a keyed merge loses nothing. All other lists may hold a
+// key twice.
+func isKeyed(list string) bool {
+	switch list {
+	case "containers", "initContainers", "ports", "topologySpreadConstraints", "volumeMounts", "volumeDevices",
+		"claims", "resourceClaims":
+		return true
+	}
+	return false
 }
 
 // anything is the schema of a value that is admitted whatever it is: one wrong
 // quantity or one unknown volume type must not make an object unwritable.
 func anything() object { return object{"x-kubernetes-preserve-unknown-fields": true} }
 
-// unchecked are the fields of a pod template that hold quantities or other values
-// that existing objects are known to hold in malformed or newer shapes.
-var unchecked = []string{"limits", "requests", "overhead", "volumes", "ephemeralContainers"}
+// isUnchecked tells whether a field of a pod template holds quantities or other
+// values that existing objects are known to hold in malformed or newer shapes.
+func isUnchecked(field string) bool {
+	switch field {
+	case "limits", "requests", "overhead", "volumes", "ephemeralContainers":
+		return true
+	}
+	return false
+}
 
 // relax makes the schema of a template admit what an existing object may hold. The
 // description of the template itself stays.
@@ -123,19 +145,19 @@ func relax(s object, name string) {
 	if name == "metadata" {
 		keepMetadata(s)
 	}
-	for _, c := range valueChecks {
+	for _, c := range valueChecks() {
 		delete(s, c)
 	}
 	if name == "ports" {
 		defer defaultProtocol(s)
 	}
-	if t := s["x-kubernetes-list-type"]; t != "atomic" && !slices.Contains(keyedLists, name) {
+	if t := s["x-kubernetes-list-type"]; t != "atomic" && !isKeyed(name) {
 		delete(s, "x-kubernetes-list-type")
 		delete(s, "x-kubernetes-list-map-keys")
 	}
 	props := properties(s)
 	for child, p := range props {
-		if slices.Contains(unchecked, child) {
+		if isUnchecked(child) {
 			props[child] = anything()
 			continue
 		}
