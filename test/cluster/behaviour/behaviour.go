@@ -89,7 +89,7 @@ func (b *Behaviour) apply(item string) error {
 		return nil
 	}
 	if hasArg {
-		return fmt.Errorf("%q takes no value", name)
+		return fmt.Errorf("unknown word %q, or one that takes no value", name)
 	}
 	switch name {
 	case "never-ready":

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiserver/pkg/quota/v1/generic"
 	"k8s.io/client-go/util/keyutil"
 	"k8s.io/klog/v2"
 	"k8s.io/kubernetes/pkg/controller"
@@ -14,7 +14,6 @@ import (
 	"k8s.io/kubernetes/pkg/controller/endpointslice"
 	"k8s.io/kubernetes/pkg/controller/garbagecollector"
 	"k8s.io/kubernetes/pkg/controller/job"
-	"k8s.io/kubernetes/pkg/controller/namespace"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler"
 	"k8s.io/kubernetes/pkg/controller/podautoscaler/metrics"
 	"k8s.io/kubernetes/pkg/controller/replicaset"
@@ -26,8 +25,6 @@ import (
 	resourceclient "k8s.io/metrics/pkg/client/clientset/versioned/typed/metrics/v1beta1"
 	"k8s.io/metrics/pkg/client/custom_metrics"
 	"k8s.io/metrics/pkg/client/external_metrics"
-
-	"k8s.io/apiserver/pkg/quota/v1/generic"
 )
 
 func startReplicaSet(ctx context.Context, e *environment) (func(context.Context), error) {
@@ -79,13 +76,6 @@ func startDisruption(ctx context.Context, e *environment) (func(context.Context)
 		e.informers.Core().V1().ReplicationControllers(), e.informers.Apps().V1().ReplicaSets(),
 		e.informers.Apps().V1().Deployments(), e.informers.Apps().V1().StatefulSets(),
 		e.client, e.mapper, scales, e.client.Discovery())
-	return with(c.Run), nil
-}
-
-func startNamespace(ctx context.Context, e *environment) (func(context.Context), error) {
-	c := namespace.NewNamespaceController(ctx, e.client, e.metadata,
-		e.client.Discovery().ServerPreferredNamespacedResources,
-		e.informers.Core().V1().Namespaces(), 5*time.Minute, corev1.FinalizerKubernetes)
 	return with(c.Run), nil
 }
 

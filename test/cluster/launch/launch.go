@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -212,7 +213,7 @@ func (c *Cluster) missing(ctx context.Context, client kubernetes.Interface) stri
 	if err != nil || len(node.Status.Conditions) == 0 {
 		return "the node"
 	}
-	if !contains(c.Config.Controllers, "serviceaccount") {
+	if !slices.Contains(c.Config.Controllers, "serviceaccount") {
 		return ""
 	}
 	_, err = client.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
@@ -220,13 +221,4 @@ func (c *Cluster) missing(ctx context.Context, client kubernetes.Interface) stri
 		return "the default service account"
 	}
 	return ""
-}
-
-func contains(list []string, want string) bool {
-	for _, s := range list {
-		if s == want {
-			return true
-		}
-	}
-	return false
 }

@@ -122,7 +122,7 @@ func Patch(pod *corev1.Pod, want corev1.PodStatus, now time.Time) ([]byte, error
 	set("initContainerStatuses", have.InitContainerStatuses, want.InitContainerStatuses)
 	set("containerStatuses", have.ContainerStatuses, want.ContainerStatuses)
 	if changed := MergeConditions(have.Conditions, want.Conditions, now); len(changed) > 0 {
-		fields["conditions"] = changed
+		fields["conditions"] = explicit(changed)
 	}
 	if len(fields) == 0 {
 		return nil, nil
@@ -131,6 +131,26 @@ func Patch(pod *corev1.Pod, want corev1.PodStatus, now time.Time) ([]byte, error
 		"metadata": map[string]any{"uid": pod.UID},
 		"status":   fields,
 	})
+}
+
+// explicit writes conditions out with their empty fields: a field that is left
+// out of a merge patch keeps its old value.
+func explicit(list []corev1.PodCondition) []map[string]any {
+	out := make([]map[string]any, 0, len(list))
+	for _, c := range list {
+		m := map[string]any{
+			"type": c.Type, "status": c.Status, "lastTransitionTime": c.LastTransitionTime,
+			"reason": nil, "message": nil,
+		}
+		if c.Reason != "" {
+			m["reason"] = c.Reason
+		}
+		if c.Message != "" {
+			m["message"] = c.Message
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // MergeConditions gives those of want that differ from have. A condition whose

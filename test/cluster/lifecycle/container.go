@@ -48,10 +48,11 @@ type verdict struct {
 	next   time.Time // when the status changes by itself; zero: never
 }
 
-// planFor reads a container's plan off the pod. policy is the restart policy
-// that holds for this container; under Always an unknown command is a server.
-func planFor(pod *corev1.Pod, c *corev1.Container, policy corev1.RestartPolicy, start time.Time) plan {
-	b := behaviour.Of(pod.Annotations[behaviour.Annotation], c.Image)
+// planFor reads a container's plan off its spec and the pod's wishes, which are
+// not for init containers. policy is the restart policy that holds for this
+// container; under Always an unknown command is a server.
+func planFor(wishes string, c *corev1.Container, policy corev1.RestartPolicy, start time.Time) plan {
+	b := behaviour.Of(wishes, c.Image)
 	p := plan{
 		container: c, policy: policy, pull: b.ImagePull, never: b.NeverReady,
 		readyDelay: readyDelay(c), readyFrom: start.Add(b.ReadyAfter), flap: b.Flap,

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/sluice-project/sluice/test/cluster/behaviour"
 )
 
 // Facts is what the node knows about a pod beyond its object.
@@ -88,7 +90,7 @@ func (w *walk) runInits() time.Time {
 		} else if policy == corev1.RestartPolicyAlways {
 			policy = corev1.RestartPolicyOnFailure // an init container that succeeds is over
 		}
-		p := planFor(w.pod, c, policy, w.facts.Start)
+		p := planFor("", c, policy, w.facts.Start)
 		begin := cursor.Add(w.facts.PodStart / 2)
 		if !w.initDone || w.initFailed {
 			begin = w.now.Add(time.Hour) // not its turn
@@ -120,8 +122,9 @@ func (w *walk) runMains(cursor time.Time) {
 	if len(w.pod.Spec.InitContainers) > 0 {
 		before = "PodInitializing"
 	}
+	wishes := w.pod.Annotations[behaviour.Annotation]
 	for i := range w.pod.Spec.Containers {
-		p := planFor(w.pod, &w.pod.Spec.Containers[i], w.pod.Spec.RestartPolicy, w.facts.Start)
+		p := planFor(wishes, &w.pod.Spec.Containers[i], w.pod.Spec.RestartPolicy, w.facts.Start)
 		if !w.initDone {
 			v := p.at(w.now.Add(time.Hour), w.now, before)
 			v.next = time.Time{}

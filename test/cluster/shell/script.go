@@ -114,67 +114,67 @@ func (s *state) substitute(words []string) []string {
 	return out
 }
 
+// scanner cuts a script into clauses; see split.
+type scanner struct {
+	clauses []clause
+	cur     clause
+	word    strings.Builder
+	inWord  bool
+}
+
 // split cuts a script at ; & && || and line ends, outside quotes, and each
 // part into words. A comment runs to the end of its line.
 func split(script string) []clause {
-	var (
-		clauses []clause
-		cur     clause
-		word    strings.Builder
-		inWord  bool
-		quote   rune
-	)
-	endWord := func() {
-		if inWord {
-			cur.words = append(cur.words, word.String())
-		}
-		word.Reset()
-		inWord = false
-	}
-	endClause := func(op string) {
-		endWord()
-		if len(cur.words) > 0 {
-			clauses = append(clauses, cur)
-			cur = clause{before: op}
-			return
-		}
-		// An empty part keeps the stronger operator: "a &&\n b" is "a && b".
-		if cur.before != "&&" && cur.before != "||" {
-			cur.before = op
-		}
-	}
+	var s scanner
+	var quote rune
 	runes := []rune(script)
 	for i := 0; i < len(runes); i++ {
 		r := runes[i]
-		next := rune(0)
-		if i+1 < len(runes) {
-			next = runes[i+1]
-		}
 		switch {
+		case quote != 0 && r == quote:
+			quote = 0
 		case quote != 0:
-			if r == quote {
-				quote = 0
-			} else {
-				word.WriteRune(r)
-			}
+			s.word.WriteRune(r)
 		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == '#' && !inWord:
+			quote, s.inWord = r, true
+		case r == '#' && !s.inWord:
 			for i+1 < len(runes) && runes[i+1] != '\n' {
 				i++
 			}
-		case (r == '&' || r == '|') && next == r:
-			endClause(string([]rune{r, r}))
+		case (r == '&' || r == '|') && i+1 < len(runes) && runes[i+1] == r:
+			s.endClause(string([]rune{r, r}))
 			i++
 		case r == ';' || r == '\n' || r == '&':
-			endClause(";")
+			s.endClause(";")
 		case r == ' ' || r == '\t' || r == '\r':
-			endWord()
+			s.endWord()
 		default:
-			word.WriteRune(r)
-			inWord = true
+			s.word.WriteRune(r)
+			s.inWord = true
 		}
 	}
-	endClause(";")
-	return clauses
+	s.endClause(";")
+	return s.clauses
+}
+
+func (s *scanner) endWord() {
+	if s.inWord {
+		s.cur.words = append(s.cur.words, s.word.String())
+	}
+	s.word.Reset()
+	s.inWord = false
+}
+
+// endClause closes a clause; op stands before the next one. An empty clause
+// keeps the stronger operator, so that "a &&" and "b" on two lines are joined.
+func (s *scanner) endClause(op string) {
+	s.endWord()
+	if len(s.cur.words) > 0 {
+		s.clauses = append(s.clauses, s.cur)
+		s.cur = clause{before: op}
+		return
+	}
+	if s.cur.before != "&&" && s.cur.before != "||" {
+		s.cur.before = op
+	}
 }
