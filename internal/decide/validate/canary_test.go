@@ -145,6 +145,9 @@ func TestSteps(t *testing.T) {
 		"two kinds that go unnoticed elsewhere": {with(istio, `setHeaderRoute: {name: r}, plugin: {name: x}`), wants(p + ": \"setHeaderRoute, plugin\"")},
 		"a weight and a scale":                  {with(plugin, `setWeight: 1, setCanaryScale: {replicas: 1}`), wants(p + ": \"setWeight, setCanaryScale\"")},
 
+		"a scale with a header route": {with(istio, `setCanaryScale: {replicas: 1}, setHeaderRoute: {name: r}`), nil},
+		"a scale with a mirror route": {with(istio, `setCanaryScale: {replicas: 1}, setMirrorRoute: {name: r}`), nil},
+		"a scale with both routes":    {with(istio, `setCanaryScale: {replicas: 1}, setMirrorRoute: {name: r}, setHeaderRoute: {name: r}`), wants(p + ": \"setCanaryScale, setHeaderRoute, setMirrorRoute\"")},
 		"a scale by weight":           {with(plugin, `setCanaryScale: {weight: 10}`), nil},
 		"a scale by pods":             {with(plugin, `setCanaryScale: {replicas: 0}`), nil},
 		"a scale by traffic":          {with(plugin, `setCanaryScale: {matchTrafficWeight: true}`), nil},

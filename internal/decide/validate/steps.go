@@ -30,7 +30,9 @@ func steps(ro *v1alpha1.Rollout, p *field.Path) field.ErrorList {
 	return errs
 }
 
-// kind asks for exactly one kind: the order within a step would be a guess.
+// kind asks for exactly one kind: the order within a step would be a guess. A
+// scale and a route are the exception, which published manifests use: the step
+// brings up the pods and then the route to them.
 func (s step) kind() field.ErrorList {
 	given := kinds(
 		kind{"setWeight", s.SetWeight != nil},
@@ -45,6 +47,10 @@ func (s step) kind() field.ErrorList {
 	switch len(given) {
 	case 1:
 		return nil
+	case 2:
+		if s.SetCanaryScale != nil && (s.SetHeaderRoute != nil || s.SetMirrorRoute != nil) {
+			return nil
+		}
 	case 0:
 		return one(field.Invalid(s.path, "{}", "the step does nothing; use one of "+stepKinds+", or remove the step"))
 	}
