@@ -67,6 +67,7 @@ func up(args []string) (int, error) {
 	flags.StringVar(&o.Controllers, "controllers", "*", "controllers to run, such as \"*,-job\"")
 	flags.DurationVar(&o.Timeout, "timeout", 2*time.Minute, "limit for the start")
 	flags.Var(&extra, "apiserver-arg", "an argument for the API server, such as --feature-gates=X=true (repeatable)")
+	untilEOF := flags.Bool("until-eof", false, "end also when standard input closes, so that a program that started this cannot leave it behind")
 	if err := flags.Parse(args); err != nil {
 		if err == flag.ErrHelp {
 			return 0, nil
@@ -74,12 +75,21 @@ func up(args []string) (int, error) {
 		return 2, err
 	}
 	o.APIServerArgs = extra
-	return serve(o, flags.Args())
-}
-
-func serve(o launch.Options, command []string) (int, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *untilEOF {
+		if flags.NArg() > 0 {
+			return 2, fmt.Errorf("--until-eof and a command both want standard input")
+		}
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			stop()
+		}()
+	}
+	return serve(ctx, stop, o, flags.Args())
+}
+
+func serve(ctx context.Context, stop func(), o launch.Options, command []string) (int, error) {
 	began := time.Now()
 	cluster, err := launch.Start(ctx, o)
 	defer cluster.Close()

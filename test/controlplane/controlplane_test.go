@@ -1,0 +1,118 @@
+package controlplane
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestLocalKnowsTheLoopback(t *testing.T) {
+	for server, want := range map[string]bool{
+		"https://127.0.0.1:6443":     true,
+		"https://127.8.9.1":          true,
+		"https://localhost:6443":     true,
+		"https://[::1]:6443":         true,
+		"https://10.0.0.1:6443":      false,
+		"https://example.com":        false,
+		"https://127.0.0.1.evil.com": false,
+		"":                           false,
+	} {
+		if got := local(server); got != want {
+			t.Errorf("local(%q) is %v", server, got)
+		}
+	}
+}
+
+func TestSaysReadyWaitsForTheWord(t *testing.T) {
+	if !saysReady(strings.NewReader("kubeconfig: /x\nready in 4.2s\n")) {
+		t.Error("a cluster that was ready was not seen")
+	}
+	if saysReady(strings.NewReader("kubeconfig: /x\nalready\n")) {
+		t.Error("a cluster that ended was taken for ready")
+	}
+}
+
+// The cluster takes a pod to ready, and is gone after the test.
+func TestStartGivesAWorkingCluster(t *testing.T) {
+	var config *rest.Config
+	pods := false
+	t.Run("cluster", func(t *testing.T) {
+		c := Start(t)
+		config, pods = c.Config, c.Pods
+		client := kubernetes.NewForConfigOrDie(c.Config)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		ns, err := client.CoreV1().Namespaces().Create(ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "controlplane-"}}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = client.CoreV1().Namespaces().Delete(context.Background(), ns.Name, metav1.DeleteOptions{})
+		})
+		c.NeedPods(t)
+		runPod(ctx, t, client, ns.Name)
+	})
+	if config == nil || os.Getenv(kubeconfigEnv) != "" {
+		return // skipped, or a cluster that is not ours to end
+	}
+	client := kubernetes.NewForConfigOrDie(config)
+	if _, err := client.Discovery().ServerVersion(); err == nil {
+		t.Errorf("the cluster (pods: %v) outlived its test", pods)
+	}
+}
+
+func runPod(ctx context.Context, t *testing.T, client kubernetes.Interface, ns string) {
+	t.Helper()
+	w, err := client.CoreV1().Pods(ns).Watch(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Stop()
+	// The service account that a pod needs is made shortly after its namespace.
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "p"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "nginx"}}},
+	}
+	for {
+		if _, err = client.CoreV1().Pods(ns).Create(ctx, pod, metav1.CreateOptions{}); err == nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(err)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	for event := range w.ResultChan() {
+		p, ok := event.Object.(*corev1.Pod)
+		if !ok {
+			t.Fatalf("watch: %v", event.Object)
+		}
+		for _, c := range p.Status.Conditions {
+			if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
+				return
+			}
+		}
+	}
+	t.Fatal("the pod was not ready in time")
+}
+
+func TestRootIsTheFolderOfTheBuildScript(t *testing.T) {
+	top, err := root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(top, "go.mod")); err != nil {
+		t.Error(err)
+	}
+}
