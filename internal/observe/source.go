@@ -179,10 +179,12 @@ func (s *Source) pods(ctx context.Context, r client.Reader, o *Observation, sel 
 	ro := o.Rollout
 	var err error
 	if s.PodsAlways || restartPending(ro, now) {
-		if o.Pods, err = all(ctx, r, ro.Namespace, sel, o.Sets); err == nil {
-			o.PodsLookedAt = now
+		if o.Pods, err = all(ctx, r, ro.Namespace, sel, o.Sets); err != nil {
+			return err
 		}
-		return err
+		o.PodsLookedAt = now
+		discount(o.Sets, o.Pods)
+		return nil
 	}
 	set := shortSet(&o.Observed)
 	due, next := m.look.due(set, deadlineNear(ro, now), now)
@@ -196,6 +198,23 @@ func (s *Source) pods(ctx context.Context, r client.Reader, o *Observation, sel 
 	}
 	o.Pods, o.PodsLookedAt = m.look.pods, m.look.at
 	return nil
+}
+
+// discount takes pods that are gone or on their way out off the counts of their
+// sets. A set's status is written by another controller, after the fact: right
+// after an eviction it still counts the pod.
+func discount(sets []rollout.Set, pods []rollout.Pod) {
+	ready := make(map[string]int32, len(sets))
+	for _, p := range pods {
+		if p.Ready && !p.Deleting {
+			ready[p.Set]++
+		}
+	}
+	for i := range sets {
+		s := &sets[i]
+		s.Ready = min(s.Ready, ready[s.Name])
+		s.Available = min(s.Available, ready[s.Name])
+	}
 }
 
 // dropped are the values of the stored object that its type cannot hold.

@@ -21,9 +21,8 @@ const digestLength = 32
 // Digest is the identity of a pod template that outlives serialisations:
 // "v1:" and the start of the SHA-256 of its canonical JSON. The canonical form
 // has sorted keys and leaves out what says nothing: nulls, empty lists, the
-// parts that Go writes although they are empty, the hash label, and the two
-// defaults that a CRD or a library may or may not fill in (protocol TCP of a
-// port, divisor 0 of a resource reference).
+// parts that Go writes although they are empty, the hash label, and every value
+// that an API server would fill in.
 func Digest(t *corev1.PodTemplateSpec) string {
 	sum := sha256.Sum256(canonical(t))
 	return digestVersion + hex.EncodeToString(sum[:])[:digestLength]
@@ -31,7 +30,7 @@ func Digest(t *corev1.PodTemplateSpec) string {
 
 func canonical(t *corev1.PodTemplateSpec) []byte {
 	var tree any
-	d := json.NewDecoder(bytes.NewReader(marshal(t)))
+	d := json.NewDecoder(bytes.NewReader(marshal(plain(t))))
 	d.UseNumber() // 64-bit ids would lose digits as floats
 	if d.Decode(&tree) != nil {
 		return nil
@@ -78,10 +77,10 @@ func prune(key string, v any) (any, bool) {
 }
 
 // emptyWritten tells whether key holds a plain struct, which some versions of
-// the libraries write as {} and others leave out.
+// the libraries write as {} and others leave out, or one that an API server adds.
 func emptyWritten(key string) bool {
 	switch key {
-	case "metadata", "spec", "resources":
+	case "metadata", "spec", "resources", "securityContext":
 		return true
 	}
 	return false

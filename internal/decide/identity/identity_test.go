@@ -159,7 +159,9 @@ func TestDigestSeesEveryChangeThatMatters(t *testing.T) {
 		"another protocol":                  func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Ports[0].Protocol = corev1.ProtocolUDP },
 		"another divisor":                   func(t *corev1.PodTemplateSpec) { divisor(t, "1m") },
 		"the last digit of a long number":   func(t *corev1.PodTemplateSpec) { *t.Spec.SecurityContext.RunAsUser = 9007199254740992 },
-		"an emptyDir":                       func(t *corev1.PodTemplateSpec) { t.Spec.Volumes[0].EmptyDir = &corev1.EmptyDirVolumeSource{} },
+		"a hostPath": func(t *corev1.PodTemplateSpec) {
+			t.Spec.Volumes[0].HostPath = &corev1.HostPathVolumeSource{Path: "/x"}
+		},
 		"a selector for all namespaces": func(t *corev1.PodTemplateSpec) {
 			terms := t.Spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
 			if err := json.Unmarshal([]byte(`{"namespaceSelector":{}}`), &terms[0]); err != nil {
