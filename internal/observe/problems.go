@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +28,7 @@ func (v view) judge(ctx context.Context, o *rollout.Observed) error {
 	if err := v.rivals(ctx, o.Rollout, &refs); err != nil {
 		return err
 	}
-	o.Problems = problems(o.Rollout, refs)
+	o.Problems = append(unreadable(o.Rollout), problems(o.Rollout, refs)...)
 	return nil
 }
 
@@ -109,6 +110,19 @@ func (v view) rivals(ctx context.Context, ro *v1alpha1.Rollout, refs *validate.R
 		refs.Rollouts = append(refs.Rollouts, validate.RolloutFacts{Name: r.Name, Selector: r.Spec.Selector})
 	}
 	return nil
+}
+
+// unreadable are the values that the types cannot hold, where leaving them out
+// would change what the release does: all of the spec but the pod template,
+// whose pods run without them.
+func unreadable(ro *v1alpha1.Rollout) []rollout.Problem {
+	var out []rollout.Problem
+	for _, p := range dropped(ro) {
+		if strings.HasPrefix(p.Path, "spec.") && !strings.HasPrefix(p.Path, "spec.template.") {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 func problems(ro *v1alpha1.Rollout, refs validate.References) []rollout.Problem {
