@@ -117,14 +117,22 @@ func TestRouters(t *testing.T) {
 	})
 }
 
+const (
+	firstStep    = canaryPath + "steps[0]"
+	pluginRouter = `plugins: {x: {}}`
+	istioRouter  = `istio: {virtualService: {name: v}}, managedRoutes: [{name: r}]`
+)
+
+// stepPatch has one step and no router; routedStep has a router too.
+func stepPatch(step string) string { return `strategy: {canary: {steps: [{` + step + `}]}}` }
+
+func routedStep(router, step string) string {
+	return `strategy: {canary: {canaryService: c, stableService: s, trafficRouting: {` + router + `}, steps: [{` + step + `}]}}`
+}
+
 func TestSteps(t *testing.T) {
-	const p = canaryPath + "steps[0]"
-	one := func(step string) string { return `strategy: {canary: {steps: [{` + step + `}]}}` }
-	with := func(router, step string) string {
-		return `strategy: {canary: {canaryService: c, stableService: s, trafficRouting: {` + router + `}, steps: [{` + step + `}]}}`
-	}
-	const plugin = `plugins: {x: {}}`
-	const istio = `istio: {virtualService: {name: v}}, managedRoutes: [{name: r}]`
+	const p, plugin, istio = firstStep, pluginRouter, istioRouter
+	one, with := stepPatch, routedStep
 	runSpecs(t, map[string]specCase{
 		"weight 0":                              {one(`setWeight: 0`), nil},
 		"weight 100":                            {one(`setWeight: 100`), nil},
@@ -158,6 +166,13 @@ func TestSteps(t *testing.T) {
 		"a scale without a router":    {one(`setCanaryScale: {replicas: 1}`), wants(canaryPath + "trafficRouting: Required value: setCanaryScale needs a router")},
 		"a step plugin":               {one(`plugin: {name: a/b, config: {x: 1}}`), nil},
 		"a step plugin without name":  {one(`plugin: {}`), wants(p + ".plugin.name: Required")},
+	})
+}
+
+func TestStepRoutes(t *testing.T) {
+	const p, plugin, istio = firstStep, pluginRouter, istioRouter
+	one, with := stepPatch, routedStep
+	runSpecs(t, map[string]specCase{
 		"a header route":              {with(istio, `setHeaderRoute: {name: r, match: [{headerName: X, headerValue: {prefix: a}}]}`), nil},
 		"a header route is removed":   {with(istio, `setHeaderRoute: {name: r}`), nil},
 		"a header route of no name":   {with(istio, `setHeaderRoute: {}`), wants(p + ".setHeaderRoute.name: Required")},
