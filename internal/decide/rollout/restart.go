@@ -38,18 +38,20 @@ func restart(v *view, r record) (record, []plan.Action) {
 	if r.Restart == nil || !r.Restart.At.Equal(&at) {
 		r.Restart = &v1alpha1.RestartRecord{At: at}
 	}
-	old := stale(v, at.Time)
+	old, f := stale(v, at.Time), v.fleet()
 	if len(old) == 0 {
+		if r.Restart.Surge && f.Serving() < v.budget.Replicas {
+			return r, nil // the pod beyond the wanted number stays until the last replacement serves
+		}
 		r.Restart, r.restarted, r.moved = nil, &at, true
 		return r, nil
 	}
 	if t := r.Restart.TriedAt; t != nil && v.now.Before(t.Add(RestartRetry)) && int32(len(old)) > r.Restart.Left {
 		return r, nil
 	}
-	f := v.fleet()
 	n := min(int(scale.Evictable(v.budget, f)), len(old))
 	if n == 0 {
-		r.Restart.Surge = r.Restart.Surge || v.budget.Unavailable == 0 && orderedPods(f) <= v.budget.Replicas
+		r.Restart.Surge = r.Restart.Surge || v.budget.Unavailable == 0 && f.Ordered() <= v.budget.Replicas
 		return r, nil
 	}
 	tried := metav1.NewTime(v.now)
@@ -61,14 +63,6 @@ func restart(v *view, r record) (record, []plan.Action) {
 			Why: fmt.Sprintf("the pod is older than spec.restartAt %s", at.UTC().Format(time.RFC3339))})
 	}
 	return r, actions
-}
-
-func orderedPods(f scale.Fleet) int32 {
-	n := f.Canary.Spec + f.Stable.Spec
-	for _, s := range f.Others {
-		n += s.Spec
-	}
-	return n
 }
 
 // stale are the pods to restart: of the stable set, the current one, then the

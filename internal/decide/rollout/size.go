@@ -63,10 +63,7 @@ func target(v *view, r *record) scale.Split {
 // one before it did.
 func resize(v *view, r *record) []plan.Action {
 	f, want := v.fleet(), target(v, r)
-	others := int32(0)
-	for _, s := range f.Others {
-		others += s.Spec
-	}
+	others := f.Ordered() - f.Canary.Spec - f.Stable.Spec
 	next := scale.Next(v.budget, want, f.Canary, f.Stable, others)
 	if v.stable != nil {
 		if size := v.floor(v.stable, next.Stable); size != v.stable.Spec {

@@ -182,7 +182,8 @@ type Fleet struct {
 	Others []Side
 }
 
-func (f Fleet) spec() int32 {
+// Ordered is the number of pods ordered of all sets.
+func (f Fleet) Ordered() int32 {
 	n := f.Canary.Spec + f.Stable.Spec
 	for _, s := range f.Others {
 		n += s.Spec
@@ -190,7 +191,8 @@ func (f Fleet) spec() int32 {
 	return n
 }
 
-func (f Fleet) available() int32 {
+// Serving is the number of available pods of all sets.
+func (f Fleet) Serving() int32 {
 	n := f.Canary.available() + f.Stable.available()
 	for _, s := range f.Others {
 		n += s.available()
@@ -201,7 +203,7 @@ func (f Fleet) available() int32 {
 // cleanup is how many pods that do not serve may go: the ordered pods beyond
 // MinAvailable, less the canary's that are on their way.
 func (f Fleet) cleanup(b Budget) int32 {
-	return f.spec() - b.MinAvailable() - (f.Canary.Spec - f.Canary.available())
+	return f.Ordered() - b.MinAvailable() - (f.Canary.Spec - f.Canary.available())
 }
 
 // Drain gives the next sizes of the others: first the pods that do not serve
@@ -214,7 +216,7 @@ func Drain(b Budget, f Fleet) []int32 {
 		sizes[i] = lower(s.Spec, s.available(), spare)
 		spare -= s.Spec - sizes[i]
 	}
-	spare = f.available() - b.MinAvailable()
+	spare = f.Serving() - b.MinAvailable()
 	for i := len(f.Others) - 1; i >= 0; i-- {
 		size := lower(sizes[i], 0, spare)
 		spare -= sizes[i] - size
@@ -254,7 +256,7 @@ func Proportional(held Split, heldReplicas, replicas int32) Split {
 // the budget allows none, only pods beyond the wanted number can go.
 func Evictable(b Budget, f Fleet) int32 {
 	if b.Unavailable == 0 {
-		return max(0, f.available()-b.Replicas)
+		return max(0, f.Serving()-b.Replicas)
 	}
-	return max(0, f.available()-(max(b.Replicas, f.spec())-b.Unavailable))
+	return max(0, f.Serving()-(max(b.Replicas, f.Ordered())-b.Unavailable))
 }

@@ -103,10 +103,10 @@ func TestMovesKeepTheBudget(t *testing.T) {
 			f.Others = append(f.Others, side())
 		}
 		target := Approximate(b, rng.Int32N(101), 100)
-		others := f.spec() - f.Canary.Spec - f.Stable.Spec
+		others := f.Ordered() - f.Canary.Spec - f.Stable.Spec
 		next := Next(b, target, f.Canary, f.Stable, others)
 		total := next.Canary + next.Stable + others
-		if total > max(b.Ceiling(), f.spec()) {
+		if total > max(b.Ceiling(), f.Ordered()) {
 			t.Fatalf("%+v %+v target %v: %v orders %d pods", b, f, target, next, total)
 		}
 		served := min(next.Canary, f.Canary.available()) + min(next.Stable, f.Stable.available())
@@ -118,8 +118,8 @@ func TestMovesKeepTheBudget(t *testing.T) {
 		for i, n := range Drain(b, f) {
 			left += min(n, f.Others[i].available())
 		}
-		if left < min(f.available(), b.MinAvailable()) {
-			t.Fatalf("%+v %+v: drain leaves %d of %d", b, f, left, f.available())
+		if left < min(f.Serving(), b.MinAvailable()) {
+			t.Fatalf("%+v %+v: drain leaves %d of %d", b, f, left, f.Serving())
 		}
 	}
 }
