@@ -1,6 +1,7 @@
 package act
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -27,7 +28,9 @@ func tree(v any) (map[string]any, error) {
 		return nil, fmt.Errorf("write %T as JSON: %w", v, err)
 	}
 	var out map[string]any
-	if err := json.Unmarshal(b, &out); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber() // 64-bit numbers would lose digits as floats
+	if err := d.Decode(&out); err != nil {
 		return nil, fmt.Errorf("read %T back: %w", v, err)
 	}
 	return out, nil

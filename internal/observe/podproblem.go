@@ -80,11 +80,18 @@ func podProblem(p *corev1.Pod) string {
 	if p.Status.Reason != "" {
 		return short(join(p.Status.Reason, p.Status.Message))
 	}
-	for _, list := range [][]corev1.ContainerStatus{p.Status.InitContainerStatuses, p.Status.ContainerStatuses} {
-		for i := range list {
-			if text := containerProblem(&list[i]); text != "" {
-				return text
-			}
+	for i := range p.Status.InitContainerStatuses {
+		if text := containerProblem(&p.Status.InitContainerStatuses[i]); text != "" {
+			return text
+		}
+	}
+	for i := range p.Status.ContainerStatuses {
+		c := &p.Status.ContainerStatuses[i]
+		if text := containerProblem(c); text != "" {
+			return text
+		}
+		if c.State.Running != nil && !c.Ready && (c.Started == nil || *c.Started) {
+			return fmt.Sprintf("NotReady: the readiness probe of container %s does not pass", c.Name)
 		}
 	}
 	if p.Status.Phase == corev1.PodFailed {
@@ -110,9 +117,6 @@ func containerProblem(c *corev1.ContainerStatus) string {
 	}
 	if c.State.Running != nil && !c.Ready && c.RestartCount > 0 && last != nil {
 		return short(fmt.Sprintf("container %s restarted %d times, last ended with %s", c.Name, c.RestartCount, ending(last)))
-	}
-	if c.State.Running != nil && !c.Ready && (c.Started == nil || *c.Started) {
-		return fmt.Sprintf("NotReady: the readiness probe of container %s does not pass", c.Name)
 	}
 	return ""
 }

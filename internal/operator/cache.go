@@ -117,9 +117,13 @@ func identity(m *metav1.ObjectMeta, annotation string) metav1.ObjectMeta {
 
 // Names of indexes over rollouts.
 const (
-	indexService  = "sluice.service"
-	indexSelector = "sluice.selector"
+	indexService = "sluice.service"
+	indexFresh   = "sluice.fresh"
 )
+
+// fresh is the index value of rollouts without a stable version, the only ones
+// that another owner of their pods can hold up.
+const fresh = "yes"
 
 // index prepares the look-ups that watches and observe make.
 func index(ctx context.Context, c cache.Cache) error {
@@ -137,15 +141,15 @@ func index(ctx context.Context, c cache.Cache) error {
 	if err != nil {
 		return fmt.Errorf("index Rollouts by Service: %w", err)
 	}
-	err = c.IndexField(ctx, &v1alpha1.Rollout{}, indexSelector, func(obj client.Object) []string {
+	err = c.IndexField(ctx, &v1alpha1.Rollout{}, indexFresh, func(obj client.Object) []string {
 		ro, ok := obj.(*v1alpha1.Rollout)
-		if !ok {
+		if !ok || ro.Status.StableRS != "" {
 			return nil
 		}
-		return []string{metav1.FormatLabelSelector(ro.Spec.Selector)}
+		return []string{fresh}
 	})
 	if err != nil {
-		return fmt.Errorf("index Rollouts by selector: %w", err)
+		return fmt.Errorf("index Rollouts by state: %w", err)
 	}
 	return nil
 }

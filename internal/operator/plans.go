@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -33,15 +32,10 @@ type shownPlan struct {
 	Error      string                  `json:"error,omitempty"`
 	Own        *plan.OwnPatch          `json:"own,omitempty"`
 	Status     *v1alpha1.RolloutStatus `json:"status,omitempty"`
-	Actions    []shownAction           `json:"actions,omitempty"`
+	Actions    plan.Actions            `json:"actions,omitempty"`
 	Notes      []plan.Note             `json:"notes,omitempty"`
 	Waiting    *plan.Waiting           `json:"waiting,omitempty"`
 	Wake       time.Time               `json:"wake,omitzero"`
-}
-
-type shownAction struct {
-	Do     string      `json:"do"`
-	Action plan.Action `json:"action"`
 }
 
 // pass remembers the plan of a pass; status only where it would be written.
@@ -60,12 +54,9 @@ func (p *plans) pass(key types.NamespacedName, o *observe.Observation, pl *recon
 		s.Generation = o.Rollout.Generation
 	}
 	if pl != nil {
-		s.Own, s.Notes, s.Waiting, s.Wake = pl.Own, pl.Notes, pl.Waiting, pl.Wake
+		s.Own, s.Actions, s.Notes, s.Waiting, s.Wake = pl.Own, pl.Actions, pl.Notes, pl.Waiting, pl.Wake
 		if pl.WriteStatus {
 			s.Status = &pl.Status
-		}
-		for _, a := range pl.Actions {
-			s.Actions = append(s.Actions, shownAction{Do: reflect.TypeOf(a).Name(), Action: a})
 		}
 	}
 	if p.last == nil {

@@ -242,7 +242,9 @@ func (p *process) addServers(mgr manager.Manager, shown *plans) error {
 		return err
 	}
 	err = mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-		p.metrics.leader.Set(1)
+		if !p.options.ObserveOnly {
+			p.metrics.leader.Set(1)
+		}
 		<-ctx.Done()
 		p.metrics.leader.Set(0)
 		return nil

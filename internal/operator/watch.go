@@ -65,9 +65,19 @@ func rolloutSources(c cache.Cache) []source.Source {
 		source.Kind(c, &v1alpha1.Rollout{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Rollout]{}),
 		source.Kind(c, &appsv1.ReplicaSet{}, handler.TypedEnqueueRequestsFromMapFunc(m.ofReplicaSet)),
 		source.Kind(c, &corev1.Service{}, handler.TypedEnqueueRequestsFromMapFunc(m.ofService)),
-		source.Kind(c, &appsv1.Deployment{}, handler.TypedEnqueueRequestsFromMapFunc(m.ofDeployment),
-			predicate.TypedGenerationChangedPredicate[*appsv1.Deployment]{}),
+		source.Kind(c, &appsv1.Deployment{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, d *appsv1.Deployment) []request { return m.ofRival(ctx, d.Namespace) }),
+			predicate.TypedGenerationChangedPredicate[*appsv1.Deployment]{}, notCreated[*appsv1.Deployment]()),
+		source.Kind(c, &v1alpha1.Rollout{}, handler.TypedEnqueueRequestsFromMapFunc(
+			func(ctx context.Context, ro *v1alpha1.Rollout) []request { return m.ofRival(ctx, ro.Namespace) }),
+			predicate.TypedGenerationChangedPredicate[*v1alpha1.Rollout]{}, notCreated[*v1alpha1.Rollout]()),
 	}
+}
+
+// notCreated leaves out new objects: a rival that appears changes nothing for
+// the better, and at the start of the process every object is new.
+func notCreated[T client.Object]() predicate.TypedPredicate[T] {
+	return predicate.TypedFuncs[T]{CreateFunc: func(event.TypedCreateEvent[T]) bool { return false }}
 }
 
 // serviceSources are the changes after which a Service may be named no more.
@@ -120,9 +130,9 @@ func (m mapper) ofService(ctx context.Context, s *corev1.Service) []request {
 	return m.rollouts(ctx, nil, client.InNamespace(s.Namespace), client.MatchingFields{indexService: s.Name})
 }
 
-func (m mapper) ofDeployment(ctx context.Context, d *appsv1.Deployment) []request {
-	return m.rollouts(ctx, nil, client.InNamespace(d.Namespace),
-		client.MatchingFields{indexSelector: metav1.FormatLabelSelector(d.Spec.Selector)})
+// ofRival finds the rollouts that another owner of the same pods may hold up.
+func (m mapper) ofRival(ctx context.Context, namespace string) []request {
+	return m.rollouts(ctx, nil, client.InNamespace(namespace), client.MatchingFields{indexFresh: fresh})
 }
 
 func (m mapper) rollouts(ctx context.Context, keep func(*v1alpha1.Rollout) bool, opts ...client.ListOption) []request {

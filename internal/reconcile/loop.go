@@ -126,6 +126,8 @@ func (l *Loop) decide(o rollout.Observed, now time.Time) (p Plan, err error) {
 func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, out Outcome, now time.Time) Outcome {
 	log := l.Log.WithValues("namespace", key.Namespace, "rollout", key.Name)
 	switch {
+	case errors.Is(out.Err, context.Canceled):
+		log.V(1).Info("Pass cut short: the process is stopping")
 	case out.Err != nil && out.Class == act.Conflict:
 		log.V(1).Info("Plan dropped: the world has changed", "reason", out.Err.Error())
 	case out.Err != nil && out.Class == act.Refused:
