@@ -41,14 +41,19 @@ func built() map[string]extent {
 		"spec.strategy.canary.steps.pause.duration": whole,
 		"spec.strategy.canary.maxUnavailable":       whole,
 		"spec.strategy.canary.maxSurge":             whole,
-		"spec.revisionHistoryLimit":                 whole,
-		"spec.paused":                               whole,
-		"spec.progressDeadlineSeconds":              whole,
-		"spec.progressDeadlineAbort":                whole,
-		"spec.restartAt":                            whole,
-		"spec.analysis":                             opened,
-		"spec.analysis.successfulRunHistoryLimit":   whole,
-		"spec.analysis.unsuccessfulRunHistoryLimit": whole,
+		// These have a meaning with a traffic router only; without one the wire
+		// contract gives them no effect, so nothing is missing.
+		"spec.strategy.canary.abortScaleDownDelaySeconds":  whole,
+		"spec.strategy.canary.scaleDownDelayRevisionLimit": whole,
+		"spec.strategy.canary.minPodsPerReplicaSet":        whole,
+		"spec.revisionHistoryLimit":                        whole,
+		"spec.paused":                                      whole,
+		"spec.progressDeadlineSeconds":                     whole,
+		"spec.progressDeadlineAbort":                       whole,
+		"spec.restartAt":                                   whole,
+		"spec.analysis":                                    opened,
+		"spec.analysis.successfulRunHistoryLimit":          whole,
+		"spec.analysis.unsuccessfulRunHistoryLimit":        whole,
 	}
 }
 

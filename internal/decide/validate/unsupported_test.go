@@ -20,7 +20,8 @@ func TestWhatIsBuiltIsNotReported(t *testing.T) {
 		"every field that is built": `{minReadySeconds: 1, rollbackWindow: {revisions: 1}, revisionHistoryLimit: 1, paused: true,
 			progressDeadlineSeconds: 60, progressDeadlineAbort: true, restartAt: "2026-01-01T00:00:00Z",
 			analysis: {successfulRunHistoryLimit: 1, unsuccessfulRunHistoryLimit: 1},
-			strategy: {canary: {steps: [{setWeight: 1}, {pause: {duration: 1}}], maxSurge: 1, maxUnavailable: 0, stableService: s, canaryService: c}}}`,
+			strategy: {canary: {steps: [{setWeight: 1}, {pause: {duration: 1}}], maxSurge: 1, maxUnavailable: 0, stableService: s, canaryService: c,
+				abortScaleDownDelaySeconds: 0, scaleDownDelayRevisionLimit: 2, minPodsPerReplicaSet: 1}}}`,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, Unsupported(rollout(t, patch))) })
 	}
@@ -33,7 +34,7 @@ func TestWhatIsNotBuiltIsNamed(t *testing.T) {
 		"a workload": {`workloadRef: {kind: Deployment, name: d}`, wants("spec.workloadRef: does not carry out workloadRef yet")},
 		"a router, even an empty one, and what rests on it": {
 			canaryPatch(`trafficRouting: {}, scaleDownDelaySeconds: 0, abortScaleDownDelaySeconds: 0, dynamicStableScale: true`),
-			wants(canaryPath+"trafficRouting: remove it; the traffic is then divided by the number of pods", canaryPath+"scaleDownDelaySeconds: scaleDownDelaySeconds", canaryPath+"abortScaleDownDelaySeconds: remove it", canaryPath+"dynamicStableScale: remove it")},
+			wants(canaryPath+"trafficRouting: remove it; the traffic is then divided by the number of pods", canaryPath+"scaleDownDelaySeconds: scaleDownDelaySeconds", canaryPath+"dynamicStableScale: remove it")},
 		"each step by its index": {
 			`strategy: {canary: {steps: [{setWeight: 1}, {analysis: {templates: [{templateName: t}]}}, {pause: {}}, {plugin: {name: p}}]}}`,
 			wants(canaryPath+"steps[1].analysis: does not carry out analysis yet; remove it; a pause step", canaryPath+"steps[3].plugin: does not carry out plugin yet")},
