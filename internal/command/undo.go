@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
-	"github.com/sluice-project/sluice/internal/decide/identity"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -40,12 +37,12 @@ func (s *Sender) Undo(ctx context.Context, key types.NamespacedName, revision in
 		if err != nil {
 			return false, err
 		}
-		template, err := original(target)
-		if err != nil {
-			return false, err
-		}
 		if current(ro, h, target) {
 			return false, nil
+		}
+		template, err := restored(ro, h, sets, target)
+		if err != nil {
+			return false, err
 		}
 		err = s.Client.Patch(ctx, h.object, replace(h, template))
 		if !apierrors.IsConflict(err) {
@@ -104,106 +101,4 @@ func pick(sets []*unstructured.Unstructured, revision int64, name string) (*unst
 		}
 	}
 	return nil, fmt.Errorf("unable to find specified revision %d in history", revision)
-}
-
-// current tells whether the stored template already is the one that the set was
-// made from: by the status, where it speaks of this spec, or by its hash.
-func current(ro *unstructured.Unstructured, h holder, set *unstructured.Unstructured) bool {
-	hash := set.GetLabels()[v1alpha1.LabelPodTemplateHash]
-	if hash == "" {
-		return false
-	}
-	f := factsOf(ro)
-	if h.object == ro && f.observed == f.generation && f.currentHash != "" {
-		return f.currentHash == hash
-	}
-	stored, _, _ := unstructured.NestedMap(h.object.Object, h.template...)
-	template := &corev1.PodTemplateSpec{}
-	if err := recode(stored, template); err != nil {
-		return false
-	}
-	var collisions *int32
-	if n, ok, _ := unstructured.NestedInt64(ro.Object, "status", "collisionCount"); ok {
-		v := int32(n)
-		collisions = &v
-	}
-	return hash == identity.Hash(template, collisions) || hash == identity.LegacyHash(template, collisions)
-}
-
-// original is the template that a set was made from: without the hash label, and
-// without what a controller injected into it (metadata of the role that the set
-// had, and the rule that keeps it off the nodes of another revision).
-func original(set *unstructured.Unstructured) (map[string]any, error) {
-	template, ok, err := unstructured.NestedMap(set.Object, "spec", "template")
-	if err != nil || !ok {
-		return nil, fmt.Errorf("replicaset %q has no readable template: %v", set.GetName(), err)
-	}
-	unstructured.RemoveNestedField(template, "metadata", "labels", v1alpha1.LabelPodTemplateHash)
-	unstructured.RemoveNestedField(template, "metadata", "creationTimestamp")
-	if text := set.GetAnnotations()[v1alpha1.AnnotationEphemeralMetadata]; text != "" {
-		var injected v1alpha1.PodTemplateMetadata
-		if err := json.Unmarshal([]byte(text), &injected); err == nil {
-			removeKeys(template, "labels", injected.Labels)
-			removeKeys(template, "annotations", injected.Annotations)
-		}
-	}
-	removeAffinity(template)
-	return template, nil
-}
-
-func removeKeys(template map[string]any, field string, keys map[string]string) {
-	for k, v := range keys {
-		if got, _, _ := unstructured.NestedString(template, "metadata", field, k); got == v {
-			unstructured.RemoveNestedField(template, "metadata", field, k)
-		}
-	}
-	prune(template, "metadata", field)
-}
-
-// removeAffinity drops the anti-affinity terms that speak of the pod template
-// hash: only a controller writes those.
-func removeAffinity(template map[string]any) {
-	path := []string{"spec", "affinity", "podAntiAffinity"}
-	for _, list := range []string{"preferredDuringSchedulingIgnoredDuringExecution", "requiredDuringSchedulingIgnoredDuringExecution"} {
-		at := append(slices.Clone(path), list)
-		terms, ok, _ := unstructured.NestedSlice(template, at...)
-		if !ok {
-			continue
-		}
-		kept := slices.DeleteFunc(terms, func(t any) bool {
-			text, err := json.Marshal(t)
-			return err == nil && bytes.Contains(text, []byte(`"`+v1alpha1.LabelPodTemplateHash+`"`))
-		})
-		if len(kept) == len(terms) && len(kept) > 0 {
-			continue
-		}
-		_ = unstructured.SetNestedSlice(template, kept, at...)
-		prune(template, at...)
-	}
-}
-
-// prune removes the value at the path when it is empty, and each parent that is
-// empty then.
-func prune(o map[string]any, path ...string) {
-	for n := len(path); n > 0; n-- {
-		v, ok, _ := unstructured.NestedFieldNoCopy(o, path[:n]...)
-		if !ok {
-			continue
-		}
-		m, isMap := v.(map[string]any)
-		l, isList := v.([]any)
-		if (isMap && len(m) == 0) || (isList && len(l) == 0) {
-			unstructured.RemoveNestedField(o, path[:n]...)
-			continue
-		}
-		return
-	}
-}
-
-func recode(from, to any) error {
-	data, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(data, to)
 }

@@ -116,6 +116,7 @@ func New(s *session.Session) *cobra.Command {
 		"{{program}} abort guestbook")
 	cmd.Args = nil
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
+	cmd.SetUsageTemplate(usage)
 	cmd.SetIn(s.In)
 	cmd.SetOut(s.Out)
 	cmd.SetErr(s.ErrOut)
@@ -128,6 +129,26 @@ func New(s *session.Session) *cobra.Command {
 	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return logging(s, verbosity, level) }
 	return cmd
 }
+
+// usage is the text that a wrong call is answered with. It leaves the flags that
+// every command has to the root command.
+const usage = `Usage:
+  {{.UseLine}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+
+Commands:{{range .Commands}}{{if .IsAvailableCommand}}
+  {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}{{end}}{{if gt (len .Aliases) 0}}
+
+Aliases:
+  {{.NameAndAliases}}{{end}}{{if .HasAvailableLocalFlags}}
+
+Flags:
+{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}{{end}}{{if .HasAvailableInheritedFlags}}
+
+{{.Root.DisplayName}} --help lists the flags that every command has.{{end}}
+`
 
 // levels are the names of log levels, the gravest first.
 func levels() []string {

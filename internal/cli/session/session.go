@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +21,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -53,9 +54,12 @@ func (s *Session) Client() (client.WithWatch, error) {
 	if s.Connect != nil {
 		return s.Connect()
 	}
+	if err := s.configured(); err != nil {
+		return nil, err
+	}
 	cfg, err := s.Flags.ToRESTConfig()
 	if err != nil {
-		return nil, explainConfig(err, s.Flags)
+		return nil, err
 	}
 	cfg.QPS, cfg.Burst = 50, 100
 	cfg.UserAgent = s.Binary
@@ -71,11 +75,31 @@ func (s *Session) Client() (client.WithWatch, error) {
 // Namespace is the one that the flags or the kubeconfig name.
 func (s *Session) Namespace() (string, error) {
 	ns, _, err := s.Flags.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return "", explainConfig(err, s.Flags)
-	}
-	return ns, nil
+	return ns, err
 }
+
+// configured tells when nothing names a cluster. The library would then try
+// localhost, and its refusal would say nothing of the missing kubeconfig.
+func (s *Session) configured() error {
+	raw, err := s.Flags.ToRawKubeConfigLoader().RawConfig()
+	if err != nil {
+		return err
+	}
+	if len(raw.Clusters) > 0 || given(s.Flags.APIServer) ||
+		os.Getenv("KUBERNETES_MASTER") != "" || os.Getenv("KUBERNETES_SERVICE_HOST") != "" {
+		return nil
+	}
+	looked := os.Getenv("KUBECONFIG")
+	if given(s.Flags.KubeConfig) {
+		looked = *s.Flags.KubeConfig
+	}
+	if looked == "" {
+		looked = clientcmd.RecommendedHomeFile
+	}
+	return fmt.Errorf("no cluster is configured: %s names none; give a kubeconfig with --kubeconfig or $KUBECONFIG", looked)
+}
+
+func given(flag *string) bool { return flag != nil && *flag != "" }
 
 // Target connects and names an object in the current namespace.
 func (s *Session) Target(name string) (client.WithWatch, types.NamespacedName, error) {
@@ -115,32 +139,17 @@ func mapper(scheme *runtime.Scheme) meta.RESTMapper {
 	return m
 }
 
-// explainConfig says where a kubeconfig was looked for when there is none.
-func explainConfig(err error, flags *genericclioptions.ConfigFlags) error {
-	if !clientcmd.IsEmptyConfig(err) {
-		return err
-	}
-	if flags.Context != nil && *flags.Context != "" {
-		return fmt.Errorf("the kubeconfig has no context %q: %w", *flags.Context, err)
-	}
-	looked := os.Getenv("KUBECONFIG")
-	if flags.KubeConfig != nil && *flags.KubeConfig != "" {
-		looked = *flags.KubeConfig
-	}
-	if looked == "" {
-		looked = filepath.Join("~", ".kube", "config")
-	}
-	return fmt.Errorf("no cluster is configured: found no kubeconfig at %s; give one with --kubeconfig or $KUBECONFIG", looked)
-}
-
 // Explain rewords an error of the API server where its own words mislead.
 func Explain(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return err
 	}
+	// A missing object is answered by the resource itself, a missing resource by
+	// the server with an answer that the client did not expect.
 	details := status.Status().Details
-	if apierrors.IsNotFound(err) && details != nil && details.Name == "" && details.Kind == "rollouts" {
+	if apierrors.IsNotFound(err) && details != nil && details.Group == v1alpha1.GroupVersion.Group &&
+		slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Type == metav1.CauseTypeUnexpectedServerResponse }) {
 		return errors.New("the cluster does not know Rollouts: the custom resource definitions of argoproj.io are not installed")
 	}
 	return err
@@ -182,7 +191,7 @@ func AtLeastOne(cmd *cobra.Command, args []string) error {
 // Parent makes a command that only holds others.
 func Parent(use, short string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: use, Short: short,
+		Use: use, Short: short, DisableFlagsInUseLine: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e := &UsageError{Command: cmd}
 			if len(args) > 0 {

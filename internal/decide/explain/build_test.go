@@ -208,9 +208,9 @@ func TestWaitingLine(t *testing.T) {
 	}{
 		"all that is known": {
 			plan.Waiting{For: "the pause", Since: since, Ends: "its time, or a promotion", Until: now().Add(210 * time.Second)},
-			"the pause, for 1m30s; ends with its time, or a promotion (in 3m30s)"},
+			"the pause, for 1m30s; ends with a promotion, or by itself in 3m30s"},
 		"an end without a time":      {plan.Waiting{For: "a person", Since: since, Ends: "a promotion"}, "a person, for 1m30s; ends with a promotion"},
-		"a time without an end":      {plan.Waiting{For: "the delay", Until: now().Add(time.Hour)}, "the delay; ends in 1h"},
+		"a time without an end":      {plan.Waiting{For: "the delay", Until: now().Add(time.Hour)}, "the delay; ends by itself in 1h"},
 		"only an object":             {plan.Waiting{For: "a Service", On: &plan.Ref{Kind: plan.KindService, Name: "web"}}, "a Service; ends when Service web changes"},
 		"a time that passed":         {plan.Waiting{For: "the delay", Until: since}, "the delay"},
 		"a beginning in the future":  {plan.Waiting{For: "the delay", Since: now().Add(time.Minute)}, "the delay"},
@@ -224,6 +224,27 @@ func TestWaitingLine(t *testing.T) {
 	}
 	if got := waiting(nil, now()); got != nil {
 		t.Errorf("at rest nothing is waited for, got %+v", got)
+	}
+}
+
+func TestWhatTheControllerHasNotSeenIsWhatIsWaitedFor(t *testing.T) {
+	p := plan.Plan[v1alpha1.RolloutStatus]{Waiting: &plan.Waiting{For: "pods"}}
+	line := func(ro *v1alpha1.Rollout) string {
+		return Build(rollout.Observed{Rollout: ro}, p, nil, now()).Waiting.Line
+	}
+	behind := made(func(ro *v1alpha1.Rollout) { ro.Status.ObservedGeneration = "3" })
+	if got, want := line(behind), "the controller to see generation 4 of the spec (it has seen 3); ends with its next look; if that does not come, see whether it runs"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	unseen := made(func(ro *v1alpha1.Rollout) {
+		ro.Status = v1alpha1.RolloutStatus{}
+		ro.CreationTimestamp.Time = now().Add(-time.Minute)
+	})
+	if got, want := line(unseen), "a controller to take the rollout up, for 1m; ends with its first look; if that does not come, see whether one runs for this namespace and instance"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if got := line(made(nil)); got != "pods" {
+		t.Errorf("a rollout that was seen waits for %s", got)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 )
 
@@ -18,6 +19,24 @@ type Waiting struct {
 	On string `json:"on,omitempty"`
 	// Line is all of it in one sentence.
 	Line string `json:"line"`
+}
+
+// waitingOf is what the plan waits for, unless the controller has yet to see the
+// object: then the plan speaks of what it will wait for after that.
+func waitingOf(ro *v1alpha1.Rollout, w *plan.Waiting, now time.Time) *Waiting {
+	switch s := &ro.Status; {
+	case !Observed(ro):
+		w = &plan.Waiting{
+			For:  fmt.Sprintf("the controller to see generation %d of the spec (it has seen %s)", ro.Generation, s.ObservedGeneration),
+			Ends: "its next look; if that does not come, see whether it runs",
+		}
+	case s.ObservedGeneration == "" && s.Phase == "" && s.CurrentPodHash == "":
+		w = &plan.Waiting{
+			For: "a controller to take the rollout up", Since: ro.CreationTimestamp.Time,
+			Ends: "its first look; if that does not come, see whether one runs for this namespace and instance",
+		}
+	}
+	return waiting(w, now)
 }
 
 func waiting(w *plan.Waiting, now time.Time) *Waiting {
@@ -42,13 +61,18 @@ func line(w *plan.Waiting, now time.Time) string {
 	if w.Until.After(now) {
 		left = Span(w.Until.Sub(now))
 	}
+	ends := w.Ends
+	if left != "" {
+		// A wait that ends by itself says so with its time, below.
+		ends = strings.TrimPrefix(ends, "its time, or ")
+	}
 	switch {
-	case w.Ends != "" && (left == "" || strings.Contains(w.Ends, left)):
-		fmt.Fprintf(&b, "; ends with %s", w.Ends)
-	case w.Ends != "":
-		fmt.Fprintf(&b, "; ends with %s (in %s)", w.Ends, left)
+	case ends != "" && (left == "" || strings.Contains(ends, left)):
+		fmt.Fprintf(&b, "; ends with %s", ends)
+	case ends != "":
+		fmt.Fprintf(&b, "; ends with %s, or by itself in %s", ends, left)
 	case left != "":
-		fmt.Fprintf(&b, "; ends in %s", left)
+		fmt.Fprintf(&b, "; ends by itself in %s", left)
 	case w.On != nil:
 		fmt.Fprintf(&b, "; ends when %s %s changes", w.On.Kind, w.On.Name)
 	}
