@@ -78,6 +78,11 @@ func startServer(dir, assets string) (*server, error) {
 	if err == nil {
 		err = s.awaitReady()
 	}
+	if err == nil {
+		// The caller's config must not lead to a file that a test's end removes.
+		s.config.CAData, err = os.ReadFile(s.config.CAFile)
+		s.config.CAFile = ""
+	}
 	if err != nil {
 		s.stop()
 		return nil, err

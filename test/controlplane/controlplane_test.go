@@ -48,7 +48,10 @@ func TestStartGivesAWorkingCluster(t *testing.T) {
 	t.Run("cluster", func(t *testing.T) {
 		c := Start(t)
 		config, pods = c.Config, c.Pods
-		client := kubernetes.NewForConfigOrDie(c.Config)
+		client, err := kubernetes.NewForConfig(c.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		ns, err := client.CoreV1().Namespaces().Create(ctx,
@@ -65,7 +68,10 @@ func TestStartGivesAWorkingCluster(t *testing.T) {
 	if config == nil || os.Getenv(kubeconfigEnv) != "" {
 		return // skipped, or a cluster that is not ours to end
 	}
-	client := kubernetes.NewForConfigOrDie(config)
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := client.Discovery().ServerVersion(); err == nil {
 		t.Errorf("the cluster (pods: %v) outlived its test", pods)
 	}
