@@ -1,0 +1,69 @@
+# Every target works on a machine with Go, git and make. Run `make` for a list.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+SIMULATED ?=
+SEEDS ?= 100000
+
+CLUSTER := bin/sluice-cluster
+CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum hack/build-cluster.sh
+
+# A test never meets a cluster that happens to be configured in the caller's shell.
+GO_TEST := env -u KUBECONFIG -u KUBEBUILDER_ASSETS go test
+
+.PHONY: help demo test test-short test-cluster verify build generate bench soak lint clean binaries compile
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Watch a good release go out and a bad one come back (SIMULATED=1: in virtual time, without a cluster)
+ifeq ($(SIMULATED),)
+demo: $(CLUSTER)
+endif
+demo: binaries
+	@SIMULATED=$(SIMULATED) hack/demo.sh
+
+test: $(CLUSTER) compile ## Run every test, also those on a real API server
+	$(GO_TEST) -timeout 20m $$(go list ./... | grep -v '/test/')
+	$(GO_TEST) -timeout 30m -p 1 ./test/...
+	hack/test-cluster.sh
+
+test-short: compile ## Run the tests that need no API server
+	$(GO_TEST) -short -timeout 10m $$(go list ./... | grep -v '/test/')
+
+test-cluster: ## Run the tests of the local Kubernetes itself
+	hack/test-cluster.sh
+
+verify: ## Prove the tree: format, vet, lint, walls, generated files, modules, documents; it is clean afterwards
+	@hack/verify.sh
+
+build: binaries ## Build the controller and the command into bin/
+
+generate: ## Write everything that is generated: deep copies, definitions, traces, documents
+	hack/generate.sh
+	hack/generate-docs.sh
+
+bench: ## Run the benchmarks and print their numbers beside the targets
+	@hack/bench.sh
+
+soak: ## Check the laws on SEEDS random releases (default 100000)
+	$(GO_TEST) ./internal/simulate -run '^TestProperty$$' -count 1 -timeout 0 -v -args -seeds $(SEEDS)
+
+lint: ## Run go vet, staticcheck and the wall test
+	@hack/lint.sh
+
+clean: ## Remove what was built
+	rm -rf bin
+
+# The version is what the build records of itself: the tag, or the commit.
+binaries: compile
+	@mkdir -p bin
+	go build -buildvcs=auto -ldflags '-s -w' -o bin/ ./cmd/...
+
+compile:
+	@hack/compile.sh
+
+$(CLUSTER): $(CLUSTER_SOURCES)
+	hack/build-cluster.sh
+	@touch $@

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Runs the benchmarks that have a target and prints target and measurement side
+# by side. A number that misses its target makes the run fail.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+hack/compile.sh
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+echo "bench: deciding about a rollout with 10 ReplicaSets" >&2
+go test ./internal/decide/rollout -run '^$' -bench '^BenchmarkDecide$' -benchmem -count 3 | tee -a "$out" >&2
+echo "bench: playing releases of 5 steps under all laws, on one core" >&2
+go test ./internal/simulate -run '^$' -bench '^BenchmarkRelease5Steps$' -benchmem -count 3 -cpu 1 | tee -a "$out" >&2
+
+# The best of three: the others tell what else the machine was doing.
+echo
+awk '
+  # value gives the number before a unit.
+  function value(unit,  i) { for (i = 3; i <= NF; i++) if ($i == unit) return $(i - 1); return -1 }
+  function least(name, v) { if (!(name in best) || v < best[name]) best[name] = v }
+  /^BenchmarkDecide/ { least("us", value("ns/op") / 1000); least("allocs", value("allocs/op")); sets = value("sets") }
+  /^BenchmarkRelease5Steps/ { least("release", value("ns/op")) }
+  function row(what, target, measured, good) {
+    printf "%-52s %-22s %-22s %s\n", what, target, measured, good ? "good" : "MISSED"
+    if (!good) missed = 1
+  }
+  END {
+    if (!("us" in best) || !("release" in best)) { print "bench: a benchmark gave no number"; exit 1 }
+    rate = 1e9 / best["release"]
+    printf "%-52s %-22s %-22s\n", "what", "target", "measured"
+    row("decide, " sets " ReplicaSets: time", "under 50 us", sprintf("%.1f us", best["us"]), best["us"] < 50)
+    row("decide, " sets " ReplicaSets: allocations", "under 100", best["allocs"], best["allocs"] < 100)
+    row("simulated releases of 5 steps per second and core", "300 (aim 1000)", sprintf("%.0f", rate), rate >= 300)
+    exit missed
+  }' "$out"
+
+if [ -f test/integration/baseline_test.go ]; then
+  echo
+  echo "bench: writes and times of a release on a real API server (a baseline, no target)" >&2
+  hack/build-cluster.sh
+  env -u KUBECONFIG -u KUBEBUILDER_ASSETS go test ./test/integration -run '^TestBaseline' -count 1 -v | grep -v '^=== '
+fi

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Writes the documents and golden files that are made from code: the traces of
+# the scenarios with docs/scenarios.md. Running it twice changes nothing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+go test ./internal/simulate -run '^TestScenarios$' -count 1 -args -rewrite

@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# Tests the nested module test/cluster. Its flags are those of
+# hack/build-cluster.sh, so that both share one build cache.
+set -euo pipefail
+cd "$(dirname "$0")/../test/cluster"
+export GOWORK=off CGO_ENABLED=0
+env -u KUBECONFIG -u KUBEBUILDER_ASSETS go test -gcflags='all=-l -dwarf=false' -timeout 20m "$@" ./...
