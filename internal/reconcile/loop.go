@@ -134,6 +134,8 @@ func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, o
 		log.Info("Write refused", "error", out.Err.Error(), "retryIn", out.Wake.Sub(now).String())
 	case out.Err != nil:
 		log.Error(out.Err, "Pass failed", "class", out.Class)
+	case p != nil && l.ObserveOnly:
+		tell(log, o, p)
 	case p != nil && out.Wrote:
 		for _, n := range p.Notes {
 			log.Info(n.Message, "event_reason", n.Reason, "generation", o.Rollout.Generation)
@@ -143,6 +145,20 @@ func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, o
 		l.OnPass(key, o, p, out)
 	}
 	return out
+}
+
+// tell logs what would be done.
+func tell(log logr.Logger, o *observe.Observation, p *Plan) {
+	if p.Own != nil {
+		log.Info("Would patch the Rollout", "why", p.Own.Why, "generation", o.Rollout.Generation)
+	}
+	for _, a := range p.Actions {
+		t := a.Target()
+		log.Info("Would "+plan.Verb(a)+" "+string(t.Kind)+" "+t.Name, "why", a.Reason(), "generation", o.Rollout.Generation)
+	}
+	if p.Waiting != nil {
+		log.Info("Would wait", "for", p.Waiting.For, "ends", p.Waiting.Ends, "generation", o.Rollout.Generation)
+	}
 }
 
 // sooner gives the earlier of two times of which zero means never.
