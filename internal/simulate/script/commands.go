@@ -15,8 +15,33 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 )
 
-// command sends what existing clients send for a user's command.
+// Commanding is a world with a way of its own to send a user's commands. Sent is
+// false for a command that it has no way for.
+type Commanding interface {
+	Command(ctx context.Context, key client.ObjectKey, c Command) (sent bool, err error)
+}
+
+// Command is a user's command.
+type Command struct {
+	// Verb is one of abort, retry, promote, promote full, skip, pause, resume,
+	// scale, restart and undo.
+	Verb string
+	// Arg is a revision, a step or a size; -1 for none.
+	Arg int
+	// At is the time of a restart.
+	At time.Time
+}
+
+// command sends a user's command: as the world does it, or else what existing
+// clients send for it.
 func (r *Runner) command(ctx context.Context, c command) error {
+	if w, ok := r.World.(Commanding); ok {
+		key := client.ObjectKey{Namespace: r.Namespace, Name: r.name}
+		sent, err := w.Command(ctx, key, Command{Verb: c.verb, Arg: c.arg, At: r.World.Now().Add(c.in)})
+		if sent || err != nil {
+			return err
+		}
+	}
 	st, err := Read(ctx, r.World.Client(), r.Namespace, r.name)
 	if err != nil {
 		return err
