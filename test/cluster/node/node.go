@@ -213,8 +213,9 @@ func (n *Node) terminate(ctx context.Context, e *entry, pod *corev1.Pod, now tim
 	if e.stopAt.IsZero() {
 		e.stopAt = now.Add(lifecycle.StopTime(pod, n.opts.PodStop))
 	}
-	// A second, shorter deletion moves the bound, so it is asked each time.
-	if limit := pod.DeletionTimestamp.Time; limit.Before(e.stopAt) {
+	// A second, shorter deletion moves the bound, so it is asked each time. The
+	// object's time was cut to seconds; nobody gets less than the grace period.
+	if limit := pod.DeletionTimestamp.Add(time.Second); limit.Before(e.stopAt) {
 		e.stopAt = limit
 	}
 	if now.Before(e.stopAt) {
