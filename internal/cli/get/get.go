@@ -16,7 +16,6 @@ import (
 	"github.com/sluice-project/sluice/internal/cli/paint"
 	"github.com/sluice-project/sluice/internal/cli/session"
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
@@ -137,7 +136,8 @@ func narrow(key types.NamespacedName) map[string]client.ListOptions {
 		hashed = hashed.Add(*r)
 	}
 	return map[string]client.ListOptions{
-		"Rollout":    {Namespace: key.Namespace, FieldSelector: fields.OneTermEqualSelector("metadata.name", key.Name)},
+		// Other rollouts of the namespace matter too: two over the same pods are a problem.
+		"Rollout":    {Namespace: key.Namespace},
 		"ReplicaSet": {Namespace: key.Namespace, LabelSelector: hashed},
 		"Pod":        {Namespace: key.Namespace, LabelSelector: hashed},
 		"Service":    {Namespace: key.Namespace},
