@@ -35,11 +35,15 @@ func TestMergePatch(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := mergePatch(json.RawMessage(tc.old), json.RawMessage(tc.next))
+			old, err := parse([]byte(tc.old))
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := json.Marshal(got)
+			next, err := parse([]byte(tc.next))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := json.Marshal(diff(old.(map[string]any), next.(map[string]any)))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,35 +5,68 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 )
 
-// mergePatch is the JSON merge patch that turns the old value into the next:
-// keys that are gone become null, lists are written whole. It is nil when the
-// two are equal on the wire.
-func mergePatch(old, next any) (map[string]any, error) {
-	a, err := tree(old)
-	if err != nil {
-		return nil, err
-	}
-	b, err := tree(next)
-	if err != nil {
-		return nil, err
+// mergePatch is the JSON merge patch that turns the old value into the next, two
+// structs of one type: keys that are gone become null, lists are written whole.
+// It is nil when the two are equal on the wire. Only fields that differ are
+// looked at, since most passes change few of many.
+func mergePatch[T any](old, next T) (map[string]any, error) {
+	a, b := map[string]any{}, map[string]any{}
+	was, is := reflect.ValueOf(old), reflect.ValueOf(next)
+	for i := range was.NumField() {
+		f, x, y := was.Type().Field(i), was.Field(i), is.Field(i)
+		if reflect.DeepEqual(x.Interface(), y.Interface()) {
+			continue
+		}
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		omit := strings.Contains(options, "omitempty")
+		if err := put(a, name, x, omit); err != nil {
+			return nil, err
+		}
+		if err := put(b, name, y, omit); err != nil {
+			return nil, err
+		}
 	}
 	return diff(a, b), nil
 }
 
-func tree(v any) (map[string]any, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("write %T as JSON: %w", v, err)
+// put adds a field as JSON has it; an empty one that JSON leaves out is not added.
+func put(m map[string]any, name string, v reflect.Value, omitEmpty bool) error {
+	if omitEmpty && empty(v) {
+		return nil
 	}
-	var out map[string]any
+	b, err := json.Marshal(v.Interface())
+	if err != nil {
+		return fmt.Errorf("write %s as JSON: %w", name, err)
+	}
+	if m[name], err = parse(b); err != nil {
+		return fmt.Errorf("read %s back: %w", name, err)
+	}
+	return nil
+}
+
+func parse(b []byte) (any, error) {
+	var out any
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber() // 64-bit numbers would lose digits as floats
-	if err := d.Decode(&out); err != nil {
-		return nil, fmt.Errorf("read %T back: %w", v, err)
+	err := d.Decode(&out)
+	return out, err
+}
+
+// empty tells what encoding/json leaves out by omitempty: a struct never is.
+func empty(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map, reflect.String, reflect.Array:
+		return v.Len() == 0
+	case reflect.Struct:
+		return false
 	}
-	return out, nil
+	return v.IsZero()
 }
 
 // diff compares two objects. A null is no value: a merge patch cannot write one.

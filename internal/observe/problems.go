@@ -20,7 +20,7 @@ import (
 
 // judge reads the objects that the spec names and collects what is wrong with
 // the spec, then what this build cannot do, then what is wrong with the objects.
-func (v view) judge(ctx context.Context, o *rollout.Observed) error {
+func (v view) judge(ctx context.Context, o *rollout.Observed, ofSpec []rollout.Problem) error {
 	refs, err := v.services(ctx, o)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (v view) judge(ctx context.Context, o *rollout.Observed) error {
 	if err := v.rivals(ctx, o.Rollout, &refs); err != nil {
 		return err
 	}
-	o.Problems = append(unreadable(o.Rollout), problems(o.Rollout, refs)...)
+	o.Problems = append(ofSpec[:len(ofSpec):len(ofSpec)], ofReferences(o.Rollout, refs)...)
 	return nil
 }
 
@@ -125,13 +125,20 @@ func unreadable(ro *v1alpha1.Rollout) []rollout.Problem {
 	return out
 }
 
-func problems(ro *v1alpha1.Rollout, refs validate.References) []rollout.Problem {
-	var out []rollout.Problem
+// ofSpec is what is wrong with the spec alone.
+func ofSpec(ro *v1alpha1.Rollout) []rollout.Problem {
+	out := unreadable(ro)
 	for _, errs := range []field.ErrorList{validate.Rollout(ro), validate.Unsupported(ro)} {
 		for _, e := range errs {
 			out = append(out, problem(e))
 		}
 	}
+	return out
+}
+
+// ofReferences is what is wrong with the objects that the spec names.
+func ofReferences(ro *v1alpha1.Rollout, refs validate.References) []rollout.Problem {
+	var out []rollout.Problem
 	named := map[string]string{}
 	for _, f := range validate.ServiceFields(ro) {
 		named[f.Path.String()] = f.Name

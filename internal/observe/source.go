@@ -60,6 +60,7 @@ type memory struct {
 	generation int64
 	collision  int32
 	template   rollout.Template
+	problems   []rollout.Problem
 	look       look
 }
 
@@ -124,7 +125,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if o.Sets, err = v.sets(ctx, ro, selector); err != nil {
 		return fmt.Errorf("list ReplicaSets: %w", err)
 	}
-	if err := v.judge(ctx, &o.Observed); err != nil {
+	if err := v.judge(ctx, &o.Observed, m.problems); err != nil {
 		return err
 	}
 	o.Dropped = dropped(ro)
@@ -151,8 +152,8 @@ func (s *Source) remember(ro *v1alpha1.Rollout) *memory {
 	return m
 }
 
-// identify computes the identity of the template once per generation and
-// collision count.
+// identify computes the identity of the template, and what is wrong with the
+// spec, once per generation and collision count.
 func (m *memory) identify(ro *v1alpha1.Rollout) rollout.Template {
 	collision := int32(-1)
 	if c := ro.Status.CollisionCount; c != nil {
@@ -170,6 +171,7 @@ func (m *memory) identify(ro *v1alpha1.Rollout) rollout.Template {
 	if c := ro.Spec.Strategy.Canary; c != nil {
 		m.template.StepsHash = identity.StepsHash(c.Steps)
 	}
+	m.problems = ofSpec(ro)
 	m.generation, m.collision = ro.Generation, collision
 	return m.template
 }
