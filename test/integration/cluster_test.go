@@ -2,9 +2,11 @@ package integration
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
@@ -40,6 +42,17 @@ type cluster struct {
 	bin, logs string
 }
 
+// TestMain lets scenarios wait side by side: they use next to no processor time.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		_ = flag.Set("test.parallel", strconv.Itoa(sideBySide)) // the flag exists
+	}
+	os.Exit(m.Run())
+}
+
 // TestCluster holds all tests that need the control plane.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
@@ -47,6 +60,8 @@ func TestCluster(t *testing.T) {
 	}
 	c := newCluster(t)
 	t.Run("Scenarios", c.testScenarios)
+	t.Run("Kill", c.testKill)
+	t.Run("Handover", c.testHandover)
 }
 
 func newCluster(t testing.TB) *cluster {

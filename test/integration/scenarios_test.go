@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-project/sluice/internal/simulate/script"
 )
 
-// sideBySide is how many scenarios run at the same time.
+// sideBySide is how many scenarios run at the same time, unless -parallel says.
 const sideBySide = 6
 
 // pace is how real time plays a script.
@@ -35,13 +35,10 @@ func (c *cluster) testScenarios(t *testing.T) {
 	}
 	via := newRecorder(t, c.config, systemUser)
 	c.start(t, via)
-	places := make(chan struct{}, sideBySide)
 	t.Run("Files", func(t *testing.T) {
 		for _, file := range files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 				t.Parallel()
-				places <- struct{}{}
-				defer func() { <-places }()
 				c.testScenario(t, via, file)
 			})
 		}
