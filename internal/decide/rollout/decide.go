@@ -66,16 +66,15 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	if (v.current != nil || r.Aborted) && !r.stepped {
 		moves = resize(v, &r)
 	}
-	patches := together(upkeep(v, &r), moves)
-	w.add(patches, scalingNotes(v, patches))
+	var evictions []plan.Action
 	if len(moves) == 0 && v.current != nil && !r.stepped {
-		var evictions []plan.Action
-		if r, evictions = restart(v, r); len(evictions) > 0 {
-			w.add(evictions, nil)
-		} else {
+		if r, evictions = restart(v, r); len(evictions) == 0 {
 			r = advance(v, r)
 		}
 	}
+	patches := together(upkeep(v, &r), moves)
+	w.add(patches, scalingNotes(v, patches))
+	w.add(evictions, nil)
 	w.add(forget(v), nil)
 	if r.Completed {
 		r.Clock = nil

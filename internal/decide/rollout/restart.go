@@ -40,7 +40,7 @@ func restart(v *view, r record) (record, []plan.Action) {
 	}
 	old, f := stale(v, at.Time), v.fleet()
 	if len(old) == 0 {
-		if r.Restart.Surge && f.Serving() < v.budget.Replicas {
+		if r.Restart.Surge && f.Serving() < int64(v.budget.Replicas) {
 			return r, nil // the pod beyond the wanted number stays until the last replacement serves
 		}
 		r.Restart, r.restarted, r.moved = nil, &at, true
@@ -51,7 +51,7 @@ func restart(v *view, r record) (record, []plan.Action) {
 	}
 	n := min(int(scale.Evictable(v.budget, f)), len(old))
 	if n == 0 {
-		r.Restart.Surge = r.Restart.Surge || v.budget.Unavailable == 0 && f.Ordered() <= v.budget.Replicas
+		r.Restart.Surge = r.Restart.Surge || v.budget.Unavailable == 0 && f.Ordered() <= int64(v.budget.Replicas)
 		return r, nil
 	}
 	tried := metav1.NewTime(v.now)

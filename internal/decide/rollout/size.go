@@ -63,7 +63,7 @@ func target(v *view, r *record) scale.Split {
 // one before it did.
 func resize(v *view, r *record) []plan.Action {
 	f, want := v.fleet(), target(v, r)
-	others := f.Ordered() - f.Canary.Spec - f.Stable.Spec
+	others := f.Elsewhere()
 	next := scale.Next(v.budget, want, f.Canary, f.Stable, others)
 	if v.stable != nil {
 		if size := v.floor(v.stable, next.Stable); size != v.stable.Spec {
@@ -78,11 +78,13 @@ func resize(v *view, r *record) []plan.Action {
 	if r.Hold != nil && !r.Aborted || others == 0 {
 		return nil
 	}
-	return drain(v, f)
+	return drain(v, f, want.Canary)
 }
 
-// drain takes away the pods of superseded revisions.
-func drain(v *view, f scale.Fleet) []plan.Action {
+// drain takes away the pods of superseded revisions, or, where the budget has
+// none to spare, stable pods that do not serve and stand in the canary's
+// way. A Service loses nothing by those, so they go even where it selects them.
+func drain(v *view, f scale.Fleet, canary int32) []plan.Action {
 	var actions []plan.Action
 	sizes := scale.Drain(v.budget, f)
 	for i, s := range v.others {
@@ -91,7 +93,7 @@ func drain(v *view, f scale.Fleet) []plan.Action {
 		}
 	}
 	if len(actions) == 0 && v.stable != nil {
-		if size := v.floor(v.stable, scale.Relieve(v.budget, f)); size != v.stable.Spec {
+		if size := scale.Relieve(v.budget, f, canary); size != v.stable.Spec {
 			actions = append(actions, v.order(v.stable, size, "stable pods that do not serve make room"))
 		}
 	}

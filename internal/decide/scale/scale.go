@@ -133,29 +133,35 @@ func (s Side) available() int32 { return min(s.Spec, s.Available) }
 
 // Next takes canary and stable one pass nearer to target. others is the number
 // of pods ordered of all further sets; while there are any, neither side is
-// lowered, except for stable pods that do not serve.
+// lowered, except for canary pods beyond the target that do not serve: those
+// must never stand in the way of a stable set that has to carry everything.
 //
-// Raising comes first, stable before canary, within the ceiling. Then the side
-// that has to give way is lowered by what is available beyond MinAvailable; of
-// that side every ordered pod counts as available, since a ReplicaSet removes
-// its unready pods first. Source: the wire contract, "Basic canary".
-func Next(b Budget, target Split, canary, stable Side, others int32) Split {
+// Raising comes first, within the ceiling: stable before canary, or, while
+// others still hold pods, canary before stable, so that the room that Relieve
+// makes goes where it was made for. Then the side that has to give way is
+// lowered by what is available beyond MinAvailable; of that side every ordered
+// pod counts as available, since a ReplicaSet removes its unready pods first.
+// Source: the wire contract, "Basic canary".
+func Next(b Budget, target Split, canary, stable Side, others int64) Split {
 	next := Split{canary.Spec, stable.Spec}
-	room := b.Ceiling() - canary.Spec - stable.Spec - others
-	next.Stable, room = raise(next.Stable, target.Stable, room)
-	next.Canary, room = raise(next.Canary, target.Canary, room)
+	room := int64(b.Ceiling()) - int64(canary.Spec) - int64(stable.Spec) - others
 	if others > 0 {
+		next.Canary, room = raise(next.Canary, target.Canary, room)
+		next.Stable, _ = raise(next.Stable, target.Stable, room)
+		next.Canary = lower(next.Canary, max(target.Canary, canary.available()), int64(next.Canary))
 		return next
 	}
+	next.Stable, room = raise(next.Stable, target.Stable, room)
+	next.Canary, _ = raise(next.Canary, target.Canary, room)
 	// Of the side that is lowered every ordered pod counts, of the other one
 	// only those that serve.
-	stableSpare := func() int32 {
-		return min(next.Canary, canary.available()) + next.Stable - b.MinAvailable()
+	stableSpare := func() int64 {
+		return int64(min(next.Canary, canary.available())) + int64(next.Stable) - int64(b.MinAvailable())
 	}
-	canarySpare := func() int32 {
-		return next.Canary + min(next.Stable, stable.available()) - b.MinAvailable()
+	canarySpare := func() int64 {
+		return int64(next.Canary) + int64(min(next.Stable, stable.available())) - int64(b.MinAvailable())
 	}
-	over := func() int32 { return next.Canary + next.Stable - b.Ceiling() }
+	over := func() int64 { return int64(next.Canary) + int64(next.Stable) - int64(b.Ceiling()) }
 	if target.Canary >= canary.Spec {
 		next.Stable = lower(next.Stable, target.Stable, stableSpare())
 		next.Canary = lower(next.Canary, target.Canary, min(over(), canarySpare()))
@@ -166,13 +172,13 @@ func Next(b Budget, target Split, canary, stable Side, others int32) Split {
 	return next
 }
 
-func raise(size, target, room int32) (newSize, left int32) {
-	up := min(max(0, target-size), max(0, room))
-	return size + up, room - up
+func raise(size, target int32, room int64) (newSize int32, left int64) {
+	up := min(int64(max(0, target-size)), max(0, room))
+	return size + int32(up), room - up
 }
 
-func lower(size, target, spare int32) int32 {
-	return size - min(max(0, size-target), max(0, spare))
+func lower(size, target int32, spare int64) int32 {
+	return size - int32(min(int64(max(0, size-target)), max(0, spare)))
 }
 
 // Fleet is all sets of a release, for the moves that look at more than two.
@@ -183,27 +189,30 @@ type Fleet struct {
 }
 
 // Ordered is the number of pods ordered of all sets.
-func (f Fleet) Ordered() int32 {
-	n := f.Canary.Spec + f.Stable.Spec
+func (f Fleet) Ordered() int64 { return int64(f.Canary.Spec) + int64(f.Stable.Spec) + f.Elsewhere() }
+
+// Elsewhere is the number of pods ordered of the others.
+func (f Fleet) Elsewhere() int64 {
+	n := int64(0)
 	for _, s := range f.Others {
-		n += s.Spec
+		n += int64(s.Spec)
 	}
 	return n
 }
 
 // Serving is the number of available pods of all sets.
-func (f Fleet) Serving() int32 {
-	n := f.Canary.available() + f.Stable.available()
+func (f Fleet) Serving() int64 {
+	n := int64(f.Canary.available()) + int64(f.Stable.available())
 	for _, s := range f.Others {
-		n += s.available()
+		n += int64(s.available())
 	}
 	return n
 }
 
 // cleanup is how many pods that do not serve may go: the ordered pods beyond
 // MinAvailable, less the canary's that are on their way.
-func (f Fleet) cleanup(b Budget) int32 {
-	return f.Ordered() - b.MinAvailable() - (f.Canary.Spec - f.Canary.available())
+func (f Fleet) cleanup(b Budget) int64 {
+	return f.Ordered() - int64(b.MinAvailable()) - int64(f.Canary.Spec-f.Canary.available())
 }
 
 // Drain gives the next sizes of the others: first the pods that do not serve
@@ -214,22 +223,23 @@ func Drain(b Budget, f Fleet) []int32 {
 	spare := f.cleanup(b)
 	for i, s := range f.Others {
 		sizes[i] = lower(s.Spec, s.available(), spare)
-		spare -= s.Spec - sizes[i]
+		spare -= int64(s.Spec - sizes[i])
 	}
-	spare = f.Serving() - b.MinAvailable()
+	spare = f.Serving() - int64(b.MinAvailable())
 	for i := len(f.Others) - 1; i >= 0; i-- {
 		size := lower(sizes[i], 0, spare)
-		spare -= sizes[i] - size
+		spare -= int64(sizes[i] - size)
 		sizes[i] = size
 	}
 	return sizes
 }
 
-// Relieve gives the size of the stable set when others can give nothing and
-// nothing can be raised: stable pods that do not serve make room, so that a
-// broken stable set never blocks its own repair.
-func Relieve(b Budget, f Fleet) int32 {
-	return lower(f.Stable.Spec, f.Stable.available(), f.cleanup(b))
+// Relieve gives the size of the stable set when others can give nothing and the
+// canary, which should have canary pods, cannot be raised: stable pods that do
+// not serve make room, so that a broken stable set never blocks its own repair.
+func Relieve(b Budget, f Fleet, canary int32) int32 {
+	wanted := int64(max(0, canary-f.Canary.Spec))
+	return lower(f.Stable.Spec, f.Stable.available(), min(f.cleanup(b), wanted))
 }
 
 // Proportional gives the sizes for replicas that keep the shares of a held
@@ -242,11 +252,13 @@ func Proportional(held Split, heldReplicas, replicas int32) Split {
 		return Split{Stable: max(0, replicas)}
 	}
 	share := func(n int32) int32 {
-		return int32((int64(n)*int64(replicas) + int64(heldReplicas) - 1) / int64(heldReplicas))
+		up := (int64(n)*int64(replicas) + int64(heldReplicas) - 1) / int64(heldReplicas)
+		return int32(min(up, int64(1<<31-1)))
 	}
 	next := Split{Canary: share(held.Canary), Stable: share(held.Stable)}
-	if over := next.Canary + next.Stable - replicas; over > 0 && held.Canary+held.Stable <= heldReplicas {
-		next.Stable = max(0, next.Stable-over)
+	over := int64(next.Canary) + int64(next.Stable) - int64(replicas)
+	if over > 0 && int64(held.Canary)+int64(held.Stable) <= int64(heldReplicas) {
+		next.Stable = lower(next.Stable, 0, over)
 	}
 	return next
 }
@@ -255,8 +267,9 @@ func Proportional(held Split, heldReplicas, replicas int32) Split {
 // beyond the budget, counted from the larger of wanted and ordered pods. Where
 // the budget allows none, only pods beyond the wanted number can go.
 func Evictable(b Budget, f Fleet) int32 {
-	if b.Unavailable == 0 {
-		return max(0, f.Serving()-b.Replicas)
+	keep := int64(b.Replicas)
+	if b.Unavailable > 0 {
+		keep = max(keep, f.Ordered()) - int64(b.Unavailable)
 	}
-	return max(0, f.Serving()-(max(b.Replicas, f.Ordered())-b.Unavailable))
+	return int32(min(max(0, f.Serving()-keep), int64(1<<31-1)))
 }

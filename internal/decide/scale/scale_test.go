@@ -103,10 +103,10 @@ func TestMovesKeepTheBudget(t *testing.T) {
 			f.Others = append(f.Others, side())
 		}
 		target := Approximate(b, rng.Int32N(101), 100)
-		others := f.Ordered() - f.Canary.Spec - f.Stable.Spec
+		others := f.Elsewhere()
 		next := Next(b, target, f.Canary, f.Stable, others)
-		total := next.Canary + next.Stable + others
-		if total > max(b.Ceiling(), f.Ordered()) {
+		total := int64(next.Canary) + int64(next.Stable) + others
+		if total > max(int64(b.Ceiling()), f.Ordered()) {
 			t.Fatalf("%+v %+v target %v: %v orders %d pods", b, f, target, next, total)
 		}
 		served := min(next.Canary, f.Canary.available()) + min(next.Stable, f.Stable.available())
@@ -114,11 +114,11 @@ func TestMovesKeepTheBudget(t *testing.T) {
 		if others == 0 && served < min(before, b.MinAvailable()) {
 			t.Fatalf("%+v %+v target %v: %v leaves %d serving of %d", b, f, target, next, served, before)
 		}
-		left := f.Canary.available() + f.Stable.available()
+		left := int64(f.Canary.available()) + int64(f.Stable.available())
 		for i, n := range Drain(b, f) {
-			left += min(n, f.Others[i].available())
+			left += int64(min(n, f.Others[i].available()))
 		}
-		if left < min(f.Serving(), b.MinAvailable()) {
+		if left < min(f.Serving(), int64(b.MinAvailable())) {
 			t.Fatalf("%+v %+v: drain leaves %d of %d", b, f, left, f.Serving())
 		}
 	}
@@ -171,5 +171,50 @@ func TestEvictable(t *testing.T) {
 		if got := Evictable(c.b, c.f); got != c.want {
 			t.Errorf("%s: got %d, want %d", name, got, c.want)
 		}
+	}
+}
+
+func TestEveryMoveIsTotalForTheLargestNumbers(t *testing.T) {
+	const most = 1<<31 - 1
+	full, empty := Side{most, most}, Side{}
+	for name, c := range map[string]struct {
+		b      Budget
+		f      Fleet
+		target Split
+		want   Split
+	}{
+		"a mistyped size is taken back though stable cannot serve": {
+			Budget{4, 1, 0}, Fleet{Canary: Side{1, 1}, Stable: Side{most, 3}}, Split{1, 3}, Split{1, 3}},
+		"no room is left by three huge sets": {
+			Budget{most, most, 0}, Fleet{Canary: Side{most - 1, 0}, Stable: full, Others: []Side{full}}, Split{most, most}, Split{most - 1, most}},
+		"an empty fleet grows to the largest number": {
+			Budget{most, most, 0}, Fleet{Canary: empty, Stable: empty}, Split{0, most}, Split{0, most}},
+	} {
+		if got := Next(c.b, c.target, c.f.Canary, c.f.Stable, c.f.Elsewhere()); got != c.want {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+	if got := Proportional(Split{3, 5}, 4, most); got.Canary < 0 || got.Stable < 0 {
+		t.Errorf("shares of the largest number are negative: %v", got)
+	}
+}
+
+func TestPodsThatDoNotServeMakeRoom(t *testing.T) {
+	b := Budget{4, 1, 0}
+	for name, c := range map[string]struct {
+		f    Fleet
+		want int32
+	}{
+		"for a canary that has no room":                {Fleet{Stable: Side{3, 0}, Others: []Side{{2, 2}}}, 2},
+		"not for a canary that has all it should have": {Fleet{Canary: Side{1, 1}, Stable: Side{3, 0}, Others: []Side{{1, 1}}}, 3},
+		"not where every stable pod serves":            {Fleet{Stable: Side{3, 3}, Others: []Side{{2, 2}}}, 3},
+	} {
+		if got := Relieve(b, c.f, 1); got != c.want {
+			t.Errorf("%s: stable is left %d, want %d", name, got, c.want)
+		}
+	}
+	aborted := Fleet{Canary: Side{1, 0}, Stable: Side{3, 3}, Others: []Side{{1, 1}}}
+	if got := Next(b, Split{0, 4}, aborted.Canary, aborted.Stable, aborted.Elsewhere()); got != (Split{0, 3}) {
+		t.Errorf("an aborted canary that does not serve keeps stable from growing: %v", got)
 	}
 }
