@@ -41,6 +41,8 @@ type instance struct {
 	pass  *laws.Pass
 	lease lease
 	alive bool
+	// plans are the last plans, to tell what is expected.
+	plans map[types.NamespacedName]*reconcile.Plan
 	// next is when each rollout is due.
 	next map[types.NamespacedName]time.Time
 	// last is when the last event of a kind arrives: events keep their order.
@@ -60,12 +62,14 @@ func (w *World) startInstance(l lease) *instance {
 	i := &instance{
 		w: w, lease: l, alive: true, view: w.store.View(),
 		next: map[types.NamespacedName]time.Time{}, last: map[plan.Kind]time.Time{},
+		plans: map[types.NamespacedName]*reconcile.Plan{},
 	}
 	i.view.Index(observe.IndexOwner, observe.OwnerIndex)
 	guard := observe.NewGuard(i.view)
 	writer := w.store.Client(store.Hooks{Before: i.before, After: i.after})
 	i.loop = &reconcile.Loop{
-		Source: &observe.Source{Reader: i.view, Live: w.store.Client(store.Hooks{}), Indexed: true, Guard: guard},
+		Source: &observe.Source{Reader: i.view, Live: w.store.Client(store.Hooks{}), Indexed: true, Guard: guard,
+			OnStaleRead: func(types.NamespacedName, *observe.StaleError) { i.pass.Live = true }},
 		Actor:  &act.Actor{Client: writer, Events: i, Lease: l, Guard: guard, Clock: w.line.Now},
 		Decide: i.decide,
 		Log:    logr.Discard(),
@@ -238,6 +242,7 @@ func (i *instance) run(key types.NamespacedName) {
 func (i *instance) decide(o rollout.Observed, now time.Time) reconcile.Plan {
 	p := i.w.decide(o, now)
 	i.pass.Observed, i.pass.Plan = &o, &p
+	i.plans[i.pass.Key] = &p
 	if !i.w.unjudged {
 		i.w.judge.Decided(i.pass, i.w.decide)
 	}

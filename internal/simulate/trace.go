@@ -24,6 +24,8 @@ type Line struct {
 	What, Why string
 	// Rollout is the name of the rollout that the line is about; empty for none.
 	Rollout string
+	// Times is how often it happened in a row, if more than once.
+	Times int
 }
 
 // trace is the story of a world.
@@ -40,7 +42,13 @@ func (t *trace) about(rollout, who, what, why string) {
 	if t.off {
 		return
 	}
-	t.lines = append(t.lines, Line{t.world.line.Now(), who, what, why, rollout})
+	if n := len(t.lines); n > 0 {
+		if last := &t.lines[n-1]; last.Who == who && last.What == what && last.Why == why && last.Rollout == rollout {
+			last.Times = max(1, last.Times) + 1
+			return
+		}
+	}
+	t.lines = append(t.lines, Line{At: t.world.line.Now(), Who: who, What: what, Why: why, Rollout: rollout})
 }
 
 // heard tells of the pods of sets, and of milestones of rollouts.
@@ -171,7 +179,10 @@ func (t *trace) String() string {
 	for _, l := range t.lines {
 		fmt.Fprintf(&b, "%10s  %-8s %s", clockText(l.At.Sub(t.world.start)), l.Who, l.What)
 		if l.Why != "" {
-			fmt.Fprintf(&b, " -- %s", l.Why)
+			b.WriteString(" -- " + l.Why)
+		}
+		if l.Times > 1 {
+			fmt.Fprintf(&b, " (%d times)", l.Times)
 		}
 		b.WriteByte('\n')
 	}

@@ -22,6 +22,8 @@ type Pass struct {
 	Key  types.NamespacedName
 	At   time.Time
 	View *store.View
+	// Live tells that the pass read past its cache.
+	Live bool
 	// Observed and Plan are nil until the pass has decided.
 	Observed *rollout.Observed
 	Plan     *reconcile.Plan
@@ -59,6 +61,9 @@ type story struct {
 	passed *pause
 	// full is set from a user's full promotion on.
 	full string
+	// passes were made since a time.
+	passes int
+	since  time.Time
 }
 
 type pause struct {
@@ -213,8 +218,23 @@ func (j *Judge) beliefs(p *Pass, r *store.Request) {
 	}
 }
 
+// Hot is how many passes over one rollout within ten seconds are a hot loop.
+const Hot = 400
+
+// hot judges how often a rollout is looked at.
+func (j *Judge) hot(p *Pass) {
+	s := j.story(p.Key)
+	if p.At.Sub(s.since) > 10*time.Second {
+		s.since, s.passes = p.At, 0
+	}
+	if s.passes++; s.passes == Hot {
+		j.check(Rest, p.Key, fmt.Sprintf("%d passes in %s: a hot loop", Hot, p.At.Sub(s.since)))
+	}
+}
+
 // Ended judges a pass as a whole.
 func (j *Judge) Ended(p *Pass, out reconcile.Outcome) {
+	j.hot(p)
 	if out.Panic {
 		j.check(Total, p.Key, out.Err.Error())
 	}

@@ -3,6 +3,7 @@ package laws
 import (
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -94,11 +95,12 @@ func JudgeConverges(decide Decision, o rollout.Observed, now time.Time, p *recon
 	if !reflect.DeepEqual(p.Status.CollisionCount, o.Rollout.Status.CollisionCount) {
 		return "" // another hash: the template's identity must be observed again
 	}
-	rounds := 3
+	rounds := 5
 	if c := o.Rollout.Spec.Strategy.Canary; c != nil {
 		rounds += len(c.Steps)
 	}
 	seen := map[plan.Action]bool{}
+	var done []string
 	cur := *p
 	for range rounds {
 		if len(cur.Actions) == 0 && !cur.WriteStatus && cur.Own == nil {
@@ -110,9 +112,10 @@ func JudgeConverges(decide Decision, o rollout.Observed, now time.Time, p *recon
 				continue
 			}
 			if seen[k] {
-				return fmt.Sprintf("an action is repeated at the same instant: %s (%s)", k.Target().Name, a.Reason())
+				return fmt.Sprintf("an action is repeated at the same instant: %s (%s), after: %s", k.Reason(), a.Reason(), strings.Join(done, "; "))
 			}
 			seen[k] = true
+			done = append(done, k.Reason()+" ("+a.Reason()+")")
 		}
 		o = Play(o, &cur, now)
 		cur = decide(o, now)
@@ -141,5 +144,5 @@ type sized struct {
 
 // key folds sizes into a comparable action.
 func (s sized) key() plan.Action {
-	return plan.DeleteReplicaSet{Ref: plan.Ref{Name: s.name}, Why: fmt.Sprintf("%d to %d", s.from, s.to)}
+	return plan.DeleteReplicaSet{Ref: plan.Ref{Name: s.name}, Why: fmt.Sprintf("%s from %d to %d", s.name, s.from, s.to)}
 }

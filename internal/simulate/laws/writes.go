@@ -2,7 +2,6 @@ package laws
 
 import (
 	"fmt"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -35,7 +34,7 @@ func (j *Judge) sets(ro *v1alpha1.Rollout) []*appsv1.ReplicaSet {
 // stay so under the ordered sizes.
 func (j *Judge) kept(p *Pass, rs *appsv1.ReplicaSet, size int32) int32 {
 	seen, _ := p.View.Peek(plan.KindReplicaSet, client.ObjectKeyFromObject(rs)).(*appsv1.ReplicaSet)
-	if live, _ := j.store.Peek(plan.KindReplicaSet, client.ObjectKeyFromObject(rs)).(*appsv1.ReplicaSet); p.live() && live != nil {
+	if live, _ := j.store.Peek(plan.KindReplicaSet, client.ObjectKeyFromObject(rs)).(*appsv1.ReplicaSet); p.Live && live != nil {
 		seen = live
 	}
 	if seen == nil || seen.UID != rs.UID {
@@ -46,19 +45,6 @@ func (j *Judge) kept(p *Pass, rs *appsv1.ReplicaSet, size int32) int32 {
 		if o.generation > seen.Status.ObservedGeneration && o.generation < rs.Generation {
 			n = min(n, o.size)
 		}
-	}
-	return n
-}
-
-// live tells that the pass read past its cache.
-func (p *Pass) live() bool {
-	return p.Observed != nil && p.View.Synced(plan.KindRollout) < version(p.Observed.Rollout)
-}
-
-func version(o client.Object) uint64 {
-	n, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
-	if err != nil {
-		return 0
 	}
 	return n
 }

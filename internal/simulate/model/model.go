@@ -164,3 +164,13 @@ func (c *Cluster) hearPod(e *store.Event) {
 }
 
 func (c *Cluster) ctx() context.Context { return context.Background() }
+
+// Restless tells whether some pods come and go for ever.
+func (c *Cluster) Restless() bool {
+	for _, o := range c.Store.All(plan.KindPod) {
+		if c.behaviour(o.(*corev1.Pod)).Kind == Flap {
+			return true
+		}
+	}
+	return false
+}

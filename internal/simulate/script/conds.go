@@ -48,9 +48,9 @@ func conditions() map[string]func(*words) (seeing, error) {
 		"phase":     readPhase,
 		"message":   readMessage,
 		"step":      counted(func(s *State) int { return s.Milestone().Step }),
-		"canary":    counted(func(s *State) int { c, _, _ := s.sizes(); return c }),
-		"stable":    counted(func(s *State) int { _, b, _ := s.sizes(); return b }),
-		"old":       counted(func(s *State) int { _, _, o := s.sizes(); return o }),
+		"canary":    counted(func(s *State) int { c, _, _ := s.Sizes(); return c }),
+		"stable":    counted(func(s *State) int { _, b, _ := s.Sizes(); return b }),
+		"old":       counted(func(s *State) int { _, _, o := s.Sizes(); return o }),
 		"total":     counted((*State).total),
 		"sets":      counted(func(s *State) int { return len(s.Sets) }),
 		"pods":      counted(func(s *State) int { return len(s.Pods) }),
@@ -235,12 +235,11 @@ func readEvents(w *words) (seeing, error) {
 
 // readNo turns the condition that follows round: no condition X, no event R.
 func readNo(w *words) (seeing, error) {
-	word, err := w.next("condition, event, pausedFor or aborted")
+	word, err := w.next("what must not be seen")
 	if err != nil {
 		return nil, err
 	}
-	switch word {
-	case "condition":
+	if word == "condition" {
 		typ, err := w.next("a condition type")
 		return func(s *State) (bool, string) {
 			for _, c := range s.Rollout.Status.Conditions {
@@ -250,12 +249,11 @@ func readNo(w *words) (seeing, error) {
 			}
 			return true, ""
 		}, err
-	case "event", "pausedFor", "aborted", "message":
-		see, err := conditions()[word](w)
-		if err != nil {
-			return nil, err
-		}
-		return func(s *State) (bool, string) { ok, is := see(s); return !ok, is }, nil
 	}
-	return nil, fmt.Errorf("no %q cannot be seen; these can: no condition, no event, no pausedFor, no aborted, no message", word)
+	read := conditions()[word]
+	if read == nil || word == "no" {
+		return nil, fmt.Errorf("%q is nothing that can be seen; these can: %s", word, known(conditions()))
+	}
+	see, err := read(w)
+	return func(s *State) (bool, string) { ok, is := see(s); return !ok, is }, err
 }

@@ -100,8 +100,25 @@ func (p *parser) line() error {
 		}
 		return p.fail(n, err)
 	}
-	p.out.Steps = append(p.out.Steps, Step{File: p.path, Line: n + 1, Text: strings.TrimSpace(strings.Join(w.list, " ")), do: do})
+	p.out.Steps = append(p.out.Steps, Step{File: p.path, Line: n + 1, Text: p.text(n), do: do})
 	return nil
+}
+
+// text is a statement as written, on one line; of manifests only the first line.
+func (p *parser) text(from int) string {
+	var parts []string
+	for _, l := range p.lines[from:p.at] {
+		if i := strings.Index(l, " #"); i >= 0 && !strings.Contains(l[i:], `"`) {
+			l = l[:i]
+		}
+		if l = strings.TrimSpace(l); l != "" {
+			parts = append(parts, l)
+		}
+		if strings.HasPrefix(parts[0], "apply ") {
+			break
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // lineError is an error that already says where.

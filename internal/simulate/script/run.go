@@ -45,6 +45,8 @@ type Runner struct {
 	Namespace string
 	// OnStep, when set, is told each step before it runs.
 	OnStep func(Step)
+	// Lenient goes on when a user's request is refused, as a user would.
+	Lenient bool
 
 	name string
 }
@@ -73,7 +75,11 @@ func (r *Runner) Run(ctx context.Context, s *Script) error {
 		if r.OnStep != nil {
 			r.OnStep(st)
 		}
-		if err := r.step(ctx, st.do); err != nil {
+		err := r.step(ctx, st.do)
+		if r.Lenient && st.Acts() {
+			err = nil
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %s: %w", st.Where(), st.Text, err)
 		}
 	}
@@ -91,7 +97,7 @@ func (r *Runner) step(ctx context.Context, do action) error {
 	case manifest:
 		return r.apply(ctx, a.objects)
 	case change:
-		return r.edit(ctx, a.fields.edit)
+		return r.Edit(ctx, a.fields.edit)
 	case command:
 		return r.command(ctx, a)
 	case meddle:
@@ -230,8 +236,11 @@ func (r *Runner) apply(ctx context.Context, objects []client.Object) error {
 	return nil
 }
 
-// edit changes the subject as a user's editor does: read, change, write.
-func (r *Runner) edit(ctx context.Context, change func(*v1alpha1.Rollout)) error {
+// Use makes a rollout the subject.
+func (r *Runner) Use(name string) { r.name = name }
+
+// Edit changes the subject as a user's editor does: read, change, write.
+func (r *Runner) Edit(ctx context.Context, change func(*v1alpha1.Rollout)) error {
 	for {
 		ro := &v1alpha1.Rollout{}
 		if err := r.World.Client().Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.name}, ro); err != nil {

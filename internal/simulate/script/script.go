@@ -192,3 +192,12 @@ func (f Fault) String() string {
 	}
 	return b.String()
 }
+
+// Acts tells that the step does something, rather than wait or look.
+func (s Step) Acts() bool {
+	switch s.do.(type) {
+	case wait, expect, hold, expectWrites, advance, use, inject:
+		return false
+	}
+	return true
+}

@@ -112,9 +112,9 @@ func sizeOf(rs *appsv1.ReplicaSet) int {
 	return int(*rs.Spec.Replicas)
 }
 
-// sizes are the ordered sizes of the new set (0 when it is the stable one), the
+// Sizes are the ordered sizes of the new set (0 when it is the stable one), the
 // stable one, and all others.
-func (s *State) sizes() (canary, stable, old int) {
+func (s *State) Sizes() (canary, stable, old int) {
 	c, b := s.byHash(s.Rollout.Status.CurrentPodHash), s.byHash(s.Rollout.Status.StableRS)
 	if c != b {
 		canary = sizeOf(c)
