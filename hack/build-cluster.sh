@@ -43,7 +43,7 @@ while kill -0 "$build" 2>/dev/null; do
   fi
 done
 if ! wait "$build"; then
-  cat "$log" >&2
+  tail -n 50 "$log" >&2
   exit 1
 fi
 echo "build-cluster: $out is ready after $((SECONDS - start)) s, $(wc -l <"$log") packages compiled" >&2
