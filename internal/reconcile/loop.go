@@ -28,6 +28,11 @@ import (
 // staleWait is how soon to look again at a cache that is behind.
 const staleWait = 100 * time.Millisecond
 
+// observeEvery is the least time between two looks of a loop that only observes:
+// nothing comes of its plans, so what they ask for at once would be asked for
+// without end.
+const observeEvery = 10 * time.Second
+
 // Plan is the plan for a rollout.
 type Plan = plan.Plan[v1alpha1.RolloutStatus]
 
@@ -81,8 +86,11 @@ func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.T
 		return l.done(key, o, nil, out, now)
 	}
 	out := Outcome{Wake: sooner(p.Wake, o.LookAgain)}
-	if !l.ObserveOnly {
+	switch {
+	case !l.ObserveOnly:
 		l.act(ctx, key, o, &p, &out, now)
+	case !out.Wake.IsZero() && out.Wake.Before(now.Add(observeEvery)):
+		out.Wake = now.Add(observeEvery)
 	}
 	return l.done(key, o, &p, out, now)
 }

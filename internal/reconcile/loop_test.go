@@ -194,8 +194,12 @@ func TestObservingOnlyWritesNothing(t *testing.T) {
 	var seen *reconcile.Plan
 	w.loop.OnPass = func(_ types.NamespacedName, _ *observe.Observation, p *reconcile.Plan, _ reconcile.Outcome) { seen = p }
 	version := w.store.Version()
-	if out := w.pass("web"); out.Err != nil || out.Wrote || w.store.Version() != version {
+	out := w.pass("web")
+	if out.Err != nil || out.Wrote || w.store.Version() != version {
 		t.Errorf("%+v, store at %d", out, w.store.Version()-version)
+	}
+	if after := w.after(out); after < 10*time.Second {
+		t.Errorf("looks again after %v at a plan that nobody carries out", after)
 	}
 	if seen == nil || seen.Empty() {
 		t.Errorf("the plan was not told: %+v", seen)
