@@ -9,7 +9,8 @@ SEEDS ?= 100000
 CLUSTER := bin/sluice-cluster
 CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum hack/build-cluster.sh
 
-# A test never meets a cluster that happens to be configured in the caller's shell.
+# Neither tests nor the demo meet a cluster that happens to be configured in the
+# caller's shell.
 GO_TEST := env -u KUBECONFIG -u KUBEBUILDER_ASSETS go test
 
 .PHONY: help demo test test-short test-cluster verify build generate bench soak lint clean binaries compile
@@ -22,7 +23,7 @@ ifeq ($(SIMULATED),)
 demo: $(CLUSTER)
 endif
 demo: binaries
-	@SIMULATED=$(SIMULATED) hack/demo.sh
+	@env -u KUBECONFIG SIMULATED=$(SIMULATED) hack/demo.sh
 
 test: $(CLUSTER) compile ## Run every test, also those on a real API server
 	$(GO_TEST) -timeout 20m $$(go list ./... | grep -v '/test/')
