@@ -70,7 +70,7 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 		Args: func(cmd *cobra.Command, args []string) error {
 			images, err := operands(set, args)
 			if err != nil {
-				return &session.UsageError{Command: cmd, Hint: err.Error()}
+				return err
 			}
 			o.Images = append(images, setImage...)
 			if len(o.Files) == 0 {
@@ -81,16 +81,16 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 		RunE: func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&o.Files, "filename", "f", nil, "A manifest, a folder of them, a kustomization folder, or - for standard input (repeatable)")
-	f.StringVar(&o.Rollout, "rollout", "", "The rollout to release, if there is more than one")
-	f.StringArrayVar(&set, "set", nil, "What the release changes: image CONTAINER=IMAGE (repeatable)")
-	f.StringArrayVar(&setImage, "set-image", nil, "The same as --set image, as CONTAINER=IMAGE in one word (repeatable)")
+	f.StringArrayVarP(&o.Files, "filename", "f", nil, "A manifest `FILE`, a folder of them, a kustomization folder, or - for standard input (repeatable)")
+	f.StringVar(&o.Rollout, "rollout", "", "The `NAME` of the rollout to release, if there is more than one")
+	f.StringArrayVar(&set, "set", nil, "What the release changes: `image CONTAINER=IMAGE` (repeatable)")
+	f.StringArrayVar(&setImage, "set-image", nil, "The same as --set image, as `CONTAINER=IMAGE` in one word (repeatable)")
 	f.BoolVar(&o.FailPods, "fail-pods", false, "Let the pods of the new version crash")
-	f.StringArrayVar(&o.Pods, "pods", nil, "How the pods of an image do, as IMAGE=BEHAVIOUR (repeatable)")
-	f.StringArrayVar(&o.At, "at", nil, "What somebody does at a time after the start, as TIME=COMMAND (repeatable)")
+	f.StringArrayVar(&o.Pods, "pods", nil, "How the pods of an image do, as `IMAGE=BEHAVIOUR` (repeatable)")
+	f.StringArrayVar(&o.At, "at", nil, "What somebody does at a time after the start, as `TIME=COMMAND` (repeatable)")
 	f.DurationVar(&o.For, "for", 0, "How far to look ahead, e.g. 30m; 0 means one day")
-	f.StringVarP(&o.Output, "output", "o", "text", "Output format: text or json")
-	f.StringVar(&o.Expect, "expect", "", "Fail unless the release ends in this phase: Healthy, Paused, Degraded or Progressing")
+	f.StringVarP(&o.Output, "output", "o", "text", "Output `FORMAT`: text or json")
+	f.StringVar(&o.Expect, "expect", "", "Fail unless the release ends in this `PHASE`: Healthy, Paused, Degraded or Progressing")
 	f.BoolVar(&o.NoColor, "no-color", false, "Do not use colors")
 	return cmd
 }

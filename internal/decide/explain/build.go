@@ -22,7 +22,7 @@ func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], images map[s
 		Created:   ro.CreationTimestamp.Time,
 		Phase:     phase,
 		Message:   message,
-		Waiting:   waitingOf(ro, p.Waiting, now),
+		Waiting:   waitingOf(ro, &p, now),
 		Problems:  problems(o),
 		Strategy:  Strategy(ro),
 		Replicas: Replicas{

@@ -246,6 +246,10 @@ func TestWhatTheControllerHasNotSeenIsWhatIsWaitedFor(t *testing.T) {
 	if got := line(made(nil)); got != "pods" {
 		t.Errorf("a rollout that was seen waits for %s", got)
 	}
+	p.Actions = []plan.Action{plan.DeleteReplicaSet{Ref: plan.Ref{Kind: plan.KindReplicaSet, Name: "web-1"}, Why: "the history is full"}}
+	if got, want := line(made(nil)), "the controller to change ReplicaSet web-1: the history is full; ends with that change"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 }
 
 func TestAgeAndSpan(t *testing.T) {

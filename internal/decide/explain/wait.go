@@ -23,7 +23,10 @@ type Waiting struct {
 
 // waitingOf is what the plan waits for, unless the controller has yet to see the
 // object: then the plan speaks of what it will wait for after that.
-func waitingOf(ro *v1alpha1.Rollout, w *plan.Waiting, now time.Time) *Waiting {
+//
+// A plan with actions is one that the controller has yet to carry out.
+func waitingOf(ro *v1alpha1.Rollout, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) *Waiting {
+	w := p.Waiting
 	switch s := &ro.Status; {
 	case !Observed(ro):
 		w = &plan.Waiting{
@@ -35,6 +38,9 @@ func waitingOf(ro *v1alpha1.Rollout, w *plan.Waiting, now time.Time) *Waiting {
 			For: "a controller to take the rollout up", Since: ro.CreationTimestamp.Time,
 			Ends: "its first look; if that does not come, see whether one runs for this namespace and instance",
 		}
+	case len(p.Actions) > 0:
+		ref := p.Actions[0].Target()
+		w = &plan.Waiting{For: "the controller to change " + string(ref.Kind) + " " + ref.Name + ": " + p.Actions[0].Reason(), Ends: "that change"}
 	}
 	return waiting(w, now)
 }
