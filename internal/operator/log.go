@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"io"
@@ -38,7 +39,7 @@ func level(name string) (slog.Level, error) {
 
 // newLogger makes the logger of the process and directs the Kubernetes client
 // libraries to it.
-func newLogger(o *Options, w io.Writer) (logr.Logger, error) {
+func newLogger(ctx context.Context, o *Options, w io.Writer) (logr.Logger, error) {
 	l, err := level(o.LogLevel)
 	if err != nil {
 		return logr.Logger{}, err
@@ -48,7 +49,7 @@ func newLogger(o *Options, w io.Writer) (logr.Logger, error) {
 	if o.LogFormat == "json" {
 		h = slog.NewJSONHandler(w, opts)
 	}
-	log := logr.FromSlogHandler(h)
+	log := logr.FromSlogHandler(calm{h, ctx})
 	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
 	klog.InitFlags(flags)
 	if err := flags.Set("v", strconv.Itoa(o.KlogLevel)); err != nil {
@@ -57,6 +58,32 @@ func newLogger(o *Options, w io.Writer) (logr.Logger, error) {
 	klog.SetLogger(log.WithName("client"))
 	return log, nil
 }
+
+// calm takes the alarm out of one message: when a process that was told to stop
+// has given its lease back, the manager reports the lease as lost.
+type calm struct {
+	slog.Handler
+	running context.Context
+}
+
+// Handle implements slog.Handler.
+func (c calm) Handle(ctx context.Context, r slog.Record) error {
+	if c.running.Err() != nil && r.Level >= slog.LevelError && strings.HasPrefix(r.Message, "error received after stop") {
+		r.Level = levelDebug
+		if !c.Enabled(ctx, r.Level) {
+			return nil
+		}
+	}
+	return c.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (c calm) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return calm{c.Handler.WithAttrs(attrs), c.running}
+}
+
+// WithGroup implements slog.Handler.
+func (c calm) WithGroup(name string) slog.Handler { return calm{c.Handler.WithGroup(name), c.running} }
 
 // nameLevel writes levels by the names that the flag knows.
 func nameLevel(groups []string, a slog.Attr) slog.Attr {

@@ -45,7 +45,7 @@ func Run(ctx context.Context, o *Options, w io.Writer) error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	log, err := newLogger(o, w)
+	log, err := newLogger(ctx, o, w)
 	if err != nil {
 		return err
 	}
