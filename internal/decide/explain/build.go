@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/decide/traffic"
 )
 
 // Build makes the view of an observed rollout. The plan is what would be decided
@@ -111,13 +112,13 @@ func canaryView(ro *v1alpha1.Rollout, sets map[string]Set) *CanaryView {
 	case ro.Status.AvailableReplicas == 0:
 		v.ActualWeight = 0
 	case c.TrafficRouting == nil:
-		var available int64
+		var available int32
 		for _, s := range sets {
 			if slices.Contains(s.Tags, TagCanary) {
-				available += int64(s.Available)
+				available += s.Available
 			}
 		}
-		v.ActualWeight = int32(available * int64(v.MaxWeight) / int64(ro.Status.AvailableReplicas))
+		v.ActualWeight = traffic.Share(available, ro.Status.AvailableReplicas, v.MaxWeight)
 	case ro.Status.Canary.Weights != nil:
 		v.ActualWeight = ro.Status.Canary.Weights.Canary.Weight
 	default:
