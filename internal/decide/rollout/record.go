@@ -43,8 +43,10 @@ func start(v *view) record {
 	switch {
 	case v.stable != nil && !v.first:
 		r.stable = v.stable.Hash
-	case v.current == nil && st.StableRS == v.o.Template.Hash:
-		r.stable = st.StableRS // its set was deleted and is about to come back
+	case v.stable == nil && v.current == nil && st.StableRS == v.o.Template.LegacyHash:
+		r.stable = v.o.Template.Hash // its set comes back under the other hash
+	case v.stable == nil:
+		r.stable = st.StableRS // its set was deleted: the name tells what was stable
 	}
 	if st.Progress != nil {
 		r.RolloutProgress = *st.Progress.DeepCopy()
@@ -55,7 +57,7 @@ func start(v *view) record {
 	}
 	r.RolloutProgress = v1alpha1.RolloutProgress{
 		PodHash: st.CurrentPodHash, Attempt: 1, StepHash: v.o.Template.StepsHash,
-		StepIndex: v.stepCount(), Aborted: st.Abort, AbortedAt: st.AbortedAt, PromoteFull: st.PromoteFull,
+		Aborted: st.Abort && st.AbortedAt != nil, AbortedAt: st.AbortedAt, PromoteFull: st.PromoteFull,
 		Pauses: append([]v1alpha1.PauseCondition(nil), st.PauseConditions...),
 	}
 	if st.CurrentStepIndex != nil {
@@ -66,7 +68,13 @@ func start(v *view) record {
 		// what its controller had written, which is a command.
 		r.Pauses = []v1alpha1.PauseCondition{{Reason: v1alpha1.PauseReasonCanaryPauseStep, StartTime: metav1.NewTime(v.now)}}
 	}
-	r.Completed = v.settled() && v.current.Available >= v.budget.Replicas
+	if st.PromoteFull {
+		r.StepIndex, r.Pauses = v.stepCount(), nil
+	}
+	if v.settled() {
+		r.StepIndex, r.Aborted, r.AbortedAt = v.stepCount(), false, nil
+		r.Completed = v.current.Available >= v.budget.Replicas
+	}
 	return r
 }
 
@@ -236,7 +244,7 @@ func advance(v *view, r record) record {
 		r = promote(v, r)
 	case r.StepIndex < v.stepCount():
 		r = step(v, r)
-	case v.current.Available >= v.budget.Replicas && v.current.Spec == v.budget.Replicas:
+	case v.current.Available >= v.whole() && v.current.Spec == v.whole():
 		r = promote(v, r)
 	}
 	if r.stable == v.hash() && v.current != nil && v.current.Spec == v.budget.Replicas && v.current.Available >= v.budget.Replicas {

@@ -55,7 +55,28 @@ func target(v *view, r *record) scale.Split {
 			t.Canary++
 		}
 	}
+	if v.kept(v.stable) {
+		t = scale.Split{Canary: min(t.Canary, v.budget.Ceiling()-1), Stable: max(t.Stable, 1)}
+	}
+	if v.kept(v.current) && !r.Aborted {
+		t = scale.Split{Canary: max(t.Canary, 1), Stable: min(t.Stable, v.budget.Ceiling()-1)}
+	}
 	return t
+}
+
+// kept tells that a side may not be emptied before a promotion, because a
+// Service selects it as long as it has that role.
+func (v *view) kept(s *Set) bool {
+	return s != nil && !v.settled() && v.floor(s, 0) > 0
+}
+
+// whole is the size at which the current set can be promoted: spec.replicas, or,
+// where the pod that is kept of the stable set has no room beside it, one less.
+func (v *view) whole() int32 {
+	if v.kept(v.stable) {
+		return min(v.budget.Replicas, v.budget.Ceiling()-1)
+	}
+	return v.budget.Replicas
 }
 
 // resize gives the scale orders of this pass: the first side that has to change
@@ -113,9 +134,10 @@ func why(r *record, size int32, side string) string {
 
 // floor keeps a pod in a set that a Service of the spec still selects: such a
 // set is neither emptied nor deleted before the selector has been seen to move.
-// With no replicas wanted at all there is nothing to keep.
+// With no replicas wanted at all there is nothing to keep, and where the spec
+// has room for a single pod in all, the next one can only come after it.
 func (v *view) floor(s *Set, size int32) int32 {
-	if size > 0 || v.budget.Replicas == 0 || s.Spec == 0 || !v.selected(s) {
+	if size > 0 || v.budget.Ceiling() <= 1 || s.Spec == 0 || !v.selected(s) {
 		return size
 	}
 	return 1

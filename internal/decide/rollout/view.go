@@ -79,25 +79,35 @@ func currentSet(o *Observed) *Set {
 
 // stableSet finds the set that the release can go back to: the one that the
 // status names; when that is lost, the one that a stable Service selects, else
-// the one promoted last, else the largest available. first tells that there is
-// none because nothing was ever released.
+// the one promoted last, else the largest available. Where only the set is lost
+// and not its name, it is replaced by none that never proved itself and has no
+// pods, and by none at all if it is about to come back. first tells that there
+// is none because nothing was ever released.
 func stableSet(o *Observed, current *Set) (stable *Set, first bool) {
+	named := o.Rollout.Status.StableRS
 	for i := range o.Sets {
-		if s := &o.Sets[i]; s.Hash == o.Rollout.Status.StableRS && s.Hash != "" && !s.Experiment && !s.Deleting {
+		if s := &o.Sets[i]; s.Hash == named && s.Hash != "" && !s.Experiment && !s.Deleting {
 			return s, false
 		}
+	}
+	if named != "" && current == nil && (named == o.Template.Hash || named == o.Template.LegacyHash) {
+		return nil, false
 	}
 	var best *Set
 	for i := range o.Sets {
 		s := &o.Sets[i]
-		if s.Experiment || s.Deleting || s == current && s.Promoted == 0 && !selectedAsStable(o, s) {
+		proven := s.Promoted > 0 || selectedAsStable(o, s)
+		if s.Experiment || s.Deleting || !proven && (s == current || named != "" && s.Spec == 0) {
 			continue
 		}
 		if best == nil || moreStable(o, s, best) {
 			best = s
 		}
 	}
-	if best == nil {
+	switch {
+	case best == nil && named != "":
+		return nil, false
+	case best == nil:
 		return current, current != nil
 	}
 	return best, false
