@@ -150,8 +150,8 @@ func (m *metrics) countRequests(next http.RoundTripper) http.RoundTripper {
 		if err == nil {
 			code = strconv.Itoa(resp.StatusCode)
 		}
-		kind, ns, name := requestTarget(r.URL.Path)
-		m.requests.WithLabelValues(kind, ns, name, requestVerb(r, name), code).Inc()
+		to := requestTarget(r.URL.Path)
+		m.requests.WithLabelValues(to.kind, to.namespace, to.name, requestVerb(r, to.one), code).Inc()
 		return resp, err
 	})
 }
@@ -165,9 +165,16 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // are too many to be labels.
 const noName = "N/A"
 
-// requestTarget reads kind, namespace and name from the path of a request. Only
-// Rollouts keep their names: the series go with the Rollout.
-func requestTarget(path string) (kind, namespace, name string) {
+// target is what a request is about.
+type target struct {
+	kind, namespace, name string
+	// one tells that it is about one object.
+	one bool
+}
+
+// requestTarget reads the target from the path of a request. Only Rollouts keep
+// their names: the series go with the Rollout.
+func requestTarget(path string) target {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case len(parts) > 2 && parts[0] == "api":
@@ -175,28 +182,29 @@ func requestTarget(path string) (kind, namespace, name string) {
 	case len(parts) > 3 && parts[0] == "apis":
 		parts = parts[3:]
 	default:
-		return "Unknown", "", noName
+		return target{kind: "Unknown", name: noName}
 	}
+	to := target{name: noName}
 	if parts[0] == "namespaces" && len(parts) > 2 {
-		namespace, parts = parts[1], parts[2:]
+		to.namespace, parts = parts[1], parts[2:]
 	}
-	kind, name = parts[0], noName
-	if len(parts) > 1 && kind == "rollouts" {
-		name = parts[1]
+	to.kind, to.one = parts[0], len(parts) > 1
+	if to.one && to.kind == "rollouts" {
+		to.name = parts[1]
 	}
-	return kind, namespace, name
+	return to
 }
 
-func requestVerb(r *http.Request, name string) string {
+func requestVerb(r *http.Request, one bool) string {
 	switch r.Method {
 	case http.MethodGet:
 		if r.URL.Query().Get("watch") == "true" || r.URL.Query().Get("watch") == "1" {
 			return "Watch"
 		}
-		if name == noName && !strings.Contains(r.URL.Path, "/leases/") {
-			return "List"
+		if one {
+			return "Get"
 		}
-		return "Get"
+		return "List"
 	case http.MethodPost:
 		return "Create"
 	case http.MethodPut:

@@ -80,6 +80,7 @@ func TestTargetsOfRequests(t *testing.T) {
 		"one rollout":         {"GET", "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts/web", "rollouts", "a", "web", "Get"},
 		"the status of one":   {"PATCH", "/apis/argoproj.io/v1alpha1/namespaces/a/rollouts/web/status", "rollouts", "a", "web", "Patch"},
 		"a set has no name":   {"PATCH", "/apis/apps/v1/namespaces/a/replicasets/web-1", "replicasets", "a", "N/A", "Patch"},
+		"one set":             {"GET", "/apis/apps/v1/namespaces/a/replicasets/web-1", "replicasets", "a", "N/A", "Get"},
 		"an event":            {"POST", "/api/v1/namespaces/a/events", "events", "a", "N/A", "Create"},
 		"an eviction":         {"POST", "/api/v1/namespaces/a/pods/web-1-x/eviction", "pods", "a", "N/A", "Create"},
 		"the lease":           {"GET", "/apis/coordination.k8s.io/v1/namespaces/a/leases/l", "leases", "a", "N/A", "Get"},
@@ -89,9 +90,9 @@ func TestTargetsOfRequests(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(tc.method, tc.url, nil)
-			kind, ns, obj := requestTarget(r.URL.Path)
-			if verb := requestVerb(r, obj); kind != tc.kind || ns != tc.ns || obj != tc.name || verb != tc.verb {
-				t.Errorf("got %s %s %s %s, want %s %s %s %s", verb, kind, ns, obj, tc.verb, tc.kind, tc.ns, tc.name)
+			to := requestTarget(r.URL.Path)
+			if verb := requestVerb(r, to.one); to.kind != tc.kind || to.namespace != tc.ns || to.name != tc.name || verb != tc.verb {
+				t.Errorf("got %s %+v, want %s %s %s %s", verb, to, tc.verb, tc.kind, tc.ns, tc.name)
 			}
 		})
 	}
