@@ -5,25 +5,19 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/kustomize/api/krusty"
-	"sigs.k8s.io/kustomize/kyaml/filesys"
-	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/hack/install"
 	"github.com/sluice-project/sluice/test/controlplane"
 )
 
@@ -62,6 +56,7 @@ func TestCluster(t *testing.T) {
 	t.Run("Scenarios", c.testScenarios)
 	t.Run("Kill", c.testKill)
 	t.Run("Handover", c.testHandover)
+	t.Run("CLI", c.testCLI)
 }
 
 func newCluster(t testing.TB) *cluster {
@@ -69,7 +64,7 @@ func newCluster(t testing.TB) *cluster {
 	plane := controlplane.Start(t)
 	plane.NeedPods(t)
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme, apiextensionsv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(s); err != nil {
 			t.Fatal(err)
 		}
@@ -80,73 +75,14 @@ func newCluster(t testing.TB) *cluster {
 	}
 	c := &cluster{config: plane.Config, client: cl, logs: t.TempDir()}
 	c.bin = buildController(t)
-	if err := c.install(t.Context()); err != nil {
+	objects, err := install.Objects(top)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := install.Apply(t.Context(), cl, objects); err != nil {
 		t.Fatal(err)
 	}
 	return c
-}
-
-// install applies what an installation holds, but for the Deployment, whose
-// program runs outside the cluster here.
-func (c *cluster) install(ctx context.Context) error {
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: systemNamespace}}
-	if err := c.client.Create(ctx, ns); err != nil && !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	k := krusty.MakeKustomizer(krusty.MakeDefaultOptions())
-	dir, err := filepath.Abs(filepath.Join(top, "config", "cluster-install"))
-	if err != nil {
-		return err
-	}
-	res, err := k.Run(filesys.MakeFsOnDisk(), dir)
-	if err != nil {
-		return fmt.Errorf("config/cluster-install: %w", err)
-	}
-	for _, r := range res.Resources() {
-		text, err := r.AsYAML()
-		if err != nil {
-			return err
-		}
-		u := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(text, &u.Object); err != nil {
-			return err
-		}
-		if u.GetKind() == "Deployment" {
-			continue
-		}
-		if err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(u), client.FieldOwner("integration"), client.ForceOwnership); err != nil {
-			return fmt.Errorf("%s %s: %w", u.GetKind(), u.GetName(), err)
-		}
-	}
-	return c.established(ctx)
-}
-
-// established waits until the definitions are served.
-func (c *cluster) established(ctx context.Context) error {
-	want := len(v1alpha1Kinds())
-	return c.await(ctx, "", "the definitions to be served", func() (bool, error) {
-		var list apiextensionsv1.CustomResourceDefinitionList
-		if err := c.client.List(ctx, &list); err != nil {
-			return false, err
-		}
-		n := 0
-		for _, d := range list.Items {
-			for _, cond := range d.Status.Conditions {
-				if d.Spec.Group == v1alpha1.GroupVersion.Group && cond.Type == apiextensionsv1.Established && cond.Status == apiextensionsv1.ConditionTrue {
-					n++
-				}
-			}
-		}
-		return n >= want, nil
-	}, &apiextensionsv1.CustomResourceDefinitionList{})
-}
-
-func v1alpha1Kinds() []string {
-	files, err := filepath.Glob(filepath.Join(top, "config", "crd", "argoproj.io_*.yaml"))
-	if err != nil {
-		panic(err) // the pattern is well formed
-	}
-	return files
 }
 
 // await asks done at the start and whenever one of the lists changed.

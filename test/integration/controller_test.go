@@ -11,12 +11,8 @@ import (
 	"time"
 
 	"sigs.k8s.io/yaml"
-)
 
-// namespace and account of the controller, as config/cluster-install has them.
-const (
-	systemNamespace = "argo-rollouts"
-	systemUser      = "system:serviceaccount:argo-rollouts:argo-rollouts"
+	"github.com/sluice-project/sluice/hack/install"
 )
 
 // buildController builds the program under test.
@@ -63,7 +59,7 @@ func (c *cluster) run(t testing.TB, via *recorder, args ...string) (*controller,
 	all := append([]string{"--kubeconfig", kubeconfig, "--metricsPort", "0", "--healthzPort", "0", "--logformat", "text"}, args...)
 	p := &controller{command: exec.Command(c.bin, all...), log: log, ended: make(chan error, 1)}
 	p.command.Stdout, p.command.Stderr = log, log
-	p.command.Env = append(os.Environ(), "POD_NAMESPACE="+systemNamespace, "KUBECONFIG=")
+	p.command.Env = append(os.Environ(), "POD_NAMESPACE="+install.Namespace, "KUBECONFIG=")
 	if err := p.command.Start(); err != nil {
 		return nil, err
 	}

@@ -9,13 +9,15 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-project/sluice/hack/install"
 )
 
 // testHandover ends a leader in the middle of a release: it gives the lease
 // back, and a second process that waited goes on within seconds.
 func (c *cluster) testHandover(t *testing.T) {
 	ns := c.namespace(t, "handover")
-	via := newRecorder(t, c.config, systemUser)
+	via := newRecorder(t, c.config, install.User)
 	first := c.start(t, via, "--instance-id", ns)
 	holder := c.holder(t, ns, "")
 	c.start(t, via, "--instance-id", ns)
@@ -55,9 +57,9 @@ func (c *cluster) testHandover(t *testing.T) {
 // holder waits until the lease of the instance has a holder other than before.
 func (c *cluster) holder(t *testing.T, instance, before string) string {
 	t.Helper()
-	key := client.ObjectKey{Namespace: systemNamespace, Name: "argo-rollouts-controller-lock-" + instance}
+	key := client.ObjectKey{Namespace: install.Namespace, Name: "argo-rollouts-controller-lock-" + instance}
 	now := ""
-	err := c.await(t.Context(), systemNamespace, "another holder of the lease", func() (bool, error) {
+	err := c.await(t.Context(), install.Namespace, "another holder of the lease", func() (bool, error) {
 		var l coordinationv1.Lease
 		if err := client.IgnoreNotFound(c.client.Get(t.Context(), key, &l)); err != nil {
 			return false, err

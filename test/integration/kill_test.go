@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/hack/install"
 	"github.com/sluice-project/sluice/internal/simulate/script"
 )
 
@@ -54,7 +55,7 @@ func leaseOf(instance string) []string {
 func (c *cluster) testKill(t *testing.T) {
 	releases, seed := fromEnv(t, releasesEnv, 12), fromEnv(t, seedEnv, 1)
 	rng := rand.New(rand.NewPCG(uint64(seed), 0))
-	k := &killing{cluster: c, namespace: c.namespace(t, "kill"), via: newRecorder(t, c.config, systemUser)}
+	k := &killing{cluster: c, namespace: c.namespace(t, "kill"), via: newRecorder(t, c.config, install.User)}
 	ctx, done := context.WithCancel(t.Context())
 	defer done()
 	var killer sync.WaitGroup
@@ -256,8 +257,8 @@ func (k *killing) probe(t *testing.T, name string) {
 func (k *killing) awaitLease(t *testing.T) {
 	t.Helper()
 	from := time.Now()
-	key := client.ObjectKey{Namespace: systemNamespace, Name: "argo-rollouts-controller-lock-" + k.namespace}
-	err := k.cluster.await(t.Context(), systemNamespace, "the lease to be taken over", func() (bool, error) {
+	key := client.ObjectKey{Namespace: install.Namespace, Name: "argo-rollouts-controller-lock-" + k.namespace}
+	err := k.cluster.await(t.Context(), install.Namespace, "the lease to be taken over", func() (bool, error) {
 		var l coordinationv1.Lease
 		if err := k.cluster.client.Get(t.Context(), key, &l); err != nil {
 			return false, err

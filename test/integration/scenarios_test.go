@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/sluice-project/sluice/hack/install"
 	"github.com/sluice-project/sluice/internal/simulate/script"
 )
 
@@ -33,7 +34,7 @@ func (c *cluster) testScenarios(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scenarios: %v", err)
 	}
-	via := newRecorder(t, c.config, systemUser)
+	via := newRecorder(t, c.config, install.User)
 	c.start(t, via)
 	t.Run("Files", func(t *testing.T) {
 		for _, file := range files {
