@@ -484,7 +484,7 @@ func testConflicts(t *testing.T, k *terminal) {
 	}
 	for what, send := range map[string]func(*command.Sender) error{
 		"pause":   func(s *command.Sender) error { return s.Pause(t.Context(), key) },
-		"restart": func(s *command.Sender) error { return s.Restart(t.Context(), key, time.Now().Add(time.Hour)) },
+		"restart": func(s *command.Sender) error { return s.Restart(t.Context(), key, time.Now().Add(-time.Hour)) },
 	} {
 		if err := send(between(2, annotate)); err != nil {
 			t.Errorf("%s, with two writes in between: %v", what, err)

@@ -7,18 +7,17 @@ package look
 
 import (
 	"context"
+	"time"
 
+	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/cli/session"
 	"github.com/sluice-project/sluice/internal/decide/explain"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
 	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"time"
-
-	"github.com/sluice-project/sluice/api/v1alpha1"
 )
 
 // Sight is what one look at a rollout gave.
@@ -35,7 +34,24 @@ type Eye struct {
 
 // Through makes an eye over a reader of whole, current objects.
 func Through(r client.Reader) *Eye {
+	r = lenient{r}
 	return &Eye{source: observe.Source{Reader: r, PodsAlways: true}, reader: r}
+}
+
+// lenient is a reader that finds nothing where its user may not look for others
+// who claim the same pods: that only leaves a warning out.
+type lenient struct{ client.Reader }
+
+func (l lenient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := l.Reader.List(ctx, list, opts...)
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	switch list.(type) {
+	case *appsv1.DeploymentList, *v1alpha1.RolloutList:
+		return nil
+	}
+	return err
 }
 
 // At looks at the named rollout.

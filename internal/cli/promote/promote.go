@@ -49,6 +49,11 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 		ValidArgsFunction: s.RolloutNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Name = args[0]
+			for _, d := range deprecated() {
+				if cmd.Flags().Changed(d.flag) {
+					fmt.Fprintf(s.ErrOut, "Flag --%s has been deprecated, %s\n", d.flag, d.instead)
+				}
+			}
 			return run(cmd.Context(), o)
 		},
 	}
@@ -56,14 +61,21 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 	f.BoolVar(&o.How.Full, "full", false, "Skip steps, pauses and analysis, and promote the new version at once")
 	f.BoolVarP(&o.How.SkipStep, "skip-current-step", "c", false, "Skip the current step")
 	f.BoolVarP(&o.How.SkipAllSteps, "skip-all-steps", "a", false, "Skip all remaining steps")
-	for flag, instead := range map[string]string{
-		"skip-current-step": "use promote without flags instead",
-		"skip-all-steps":    "use --full instead",
-	} {
-		// Fails only for a flag that does not exist.
-		_ = f.MarkDeprecated(flag, instead)
+	for _, d := range deprecated() {
+		f.Lookup(d.flag).Hidden = true
 	}
 	return cmd
+}
+
+// deprecation names a flag that still works and what to use instead. The library
+// would print it among the results.
+type deprecation struct{ flag, instead string }
+
+func deprecated() []deprecation {
+	return []deprecation{
+		{"skip-current-step", "use promote without flags instead"},
+		{"skip-all-steps", "use --full instead"},
+	}
 }
 
 // Run promotes.
