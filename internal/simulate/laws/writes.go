@@ -102,13 +102,17 @@ func (j *Judge) headed(p *Pass, before, after *appsv1.ReplicaSet) {
 	if r == nil || r.Restart != nil {
 		return
 	}
+	size, was := *after.Spec.Replicas, *before.Spec.Replicas
+	if size < was && j.kept(p, before, was) == j.kept(p, before, size) {
+		return // pods that do not serve have no share that could move
+	}
 	s := j.story(p.Key)
 	ro := p.Observed.Rollout
 	h := &Heading{
 		Target: fmt.Sprintf("%s/%s attempt %d step %d aborted %t full %t held %t generation %d", r.PodHash, p.Plan.Status.StableRS, r.Attempt, r.StepIndex, r.Aborted, r.PromoteFull, r.Hold != nil, ro.Generation),
-		Up:     *after.Spec.Replicas > *before.Spec.Replicas,
+		Up:     size > was,
 	}
-	j.check(Monotone, p.Key, wordy(after.Name, JudgeMonotone(s.headings[after.UID], *h, *before.Spec.Replicas, *after.Spec.Replicas)))
+	j.check(Monotone, p.Key, wordy(after.Name, JudgeMonotone(s.headings[after.UID], *h, was, size)))
 	s.headings[after.UID] = h
 }
 

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -86,7 +87,7 @@ func (s *Store) update(sl slot, next client.Object, p part) (client.Object, erro
 		setDefaults(obj)
 		bumpGeneration(obj, old)
 	}
-	if same(obj, old) {
+	if p == statusPart && sameStatus(obj, old) || p == mainPart && same(obj, old) {
 		return old, nil
 	}
 	if obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && sl != slotPod {
@@ -172,12 +173,22 @@ func sameSpec(a, b client.Object) bool {
 	return false
 }
 
+func sameStatus(a, b client.Object) bool {
+	switch x := a.(type) {
+	case *v1alpha1.Rollout:
+		return equal(&x.Status, &b.(*v1alpha1.Rollout).Status)
+	case *appsv1.ReplicaSet:
+		return equal(&x.Status, &b.(*appsv1.ReplicaSet).Status)
+	case *corev1.Pod:
+		return equal(&x.Status, &b.(*corev1.Pod).Status)
+	}
+	return same(a, b)
+}
+
 func same(a, b client.Object) bool { return equal(a, b) }
 
-// equal is equality on the wire. Most comparisons end at the first, cheap test.
-func equal[T any](a, b T) bool {
-	return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b)
-}
+// equal is equality on the wire: no list and an empty one are the same.
+func equal[T any](a, b T) bool { return equality.Semantic.DeepEqual(a, b) }
 
 func conflict(sl slot, key types.NamespacedName, why string) error {
 	return apierrors.NewConflict(sl.resource(), key.Name, fmt.Errorf("%s", why))
@@ -231,10 +242,20 @@ func patchSlow(sl slot, old client.Object, kind types.PatchType, data []byte) (c
 		return nil, apierrors.NewBadRequest(err.Error())
 	}
 	next := reflect.New(reflect.TypeOf(old).Elem()).Interface().(client.Object)
-	if err := json.Unmarshal(is, next); err != nil {
-		return nil, apierrors.NewBadRequest(err.Error())
+	if err := json.Unmarshal(is, strict(next)); err != nil {
+		return nil, apierrors.NewInvalid(sl.gvk().GroupKind(), old.GetName(), field.ErrorList{field.InternalError(nil, err)})
 	}
 	return next, nil
+}
+
+// strict decodes as the schema of the API server has it: a Rollout's own decoder
+// lets wrong types pass, and the server does not.
+func strict(obj client.Object) any {
+	type plain v1alpha1.Rollout
+	if ro, ok := obj.(*v1alpha1.Rollout); ok {
+		return (*plain)(ro)
+	}
+	return obj
 }
 
 // remove deletes an object, or begins to where something must happen first.
