@@ -296,24 +296,24 @@ func testWatch(t *testing.T, k *terminal) {
 	ended := make(chan int, 2)
 	go func() { ended <- k.start(ctx, &tree, &complaints, "get", "rollout", "web", "--watch") }()
 	go func() { ended <- k.start(ctx, &list, &complaints, "list", "rollouts", "--watch", "--timestamps") }()
-	k.says(t, "rollout \"web\" image updated\n", "set", "image", "web", "app=app:v1")
-	k.reaches(t, ro, "the pause", waitsAt(1))
-	k.says(t, "rollout 'web' promoted\n", "promote", "web")
-	k.reaches(t, ro, "the release", out("app:v1"))
 	seen := func(b *buffer, pattern string) func() bool {
 		r := regexp.MustCompile("(?m)" + pattern)
 		return func() bool { return r.MatchString(b.String()) }
 	}
-	for what, done := range map[string]func() bool{
-		"the tree with both images":  seen(&tree, `^ +app:v1 \(canary\)$`),
-		"the tree of the new image":  seen(&tree, `^Images: +app:v1 \(stable\)$`),
-		"the row of the pause":       seen(&list, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  web +Canary +Paused +1/2 +50 `),
-		"the row of the last change": seen(&list, `web +Canary +Healthy +2/2 +100 +2/2 +2 +2 +2`),
-	} {
+	draws := func(what string, done func() bool) {
+		t.Helper()
 		if err := eventually(t.Context(), done); err != nil {
-			t.Errorf("%s is not drawn\n%s\n%s", what, tree.String(), list.String())
+			t.Fatalf("%s is not drawn\n%s\n%s", what, tree.String(), list.String())
 		}
 	}
+	k.says(t, "rollout \"web\" image updated\n", "set", "image", "web", "app=app:v1")
+	k.reaches(t, ro, "the pause", waitsAt(1))
+	draws("the tree with both images", seen(&tree, `^ +app:v1 \(canary\)$`))
+	draws("the row of the pause", seen(&list, `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  web +Canary +Paused +1/2 +50 `))
+	k.says(t, "rollout 'web' promoted\n", "promote", "web")
+	k.reaches(t, ro, "the release", out("app:v1"))
+	draws("the tree of the new image", seen(&tree, `^Images: +app:v1 \(stable\)$`))
+	draws("the row of the end", seen(&list, `web +Canary +Healthy +2/2 +100 +2/2 +2 +2 +2`))
 	stop()
 	for range 2 {
 		if code := <-ended; code != 0 {
@@ -528,7 +528,7 @@ func testNoSubresource(t *testing.T, k *terminal) {
 	if err := s.Promote(t.Context(), key, command.Promotion{}); err != nil {
 		t.Fatal(err)
 	}
-	if refused != 1 || k.stored(t, "web").Spec.Paused {
+	if refused == 0 || k.stored(t, "web").Spec.Paused {
 		t.Errorf("the patch of the object itself, after %d refusals, has left it paused: %v", refused, k.stored(t, "web").Spec.Paused)
 	}
 }
