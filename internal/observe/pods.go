@@ -59,8 +59,7 @@ func restartPending(ro *v1alpha1.Rollout, now time.Time) bool {
 	if at == nil || at.After(now) {
 		return false
 	}
-	done := ro.Status.RestartedAt
-	return done == nil || !done.Equal(at)
+	return !rollout.Restarted(at, ro.Status.RestartedAt)
 }
 
 // deadlineNear tells whether the progress deadline ends within nearDeadline.

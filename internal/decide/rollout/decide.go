@@ -67,7 +67,7 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 		moves = resize(v, &r)
 	}
 	var evictions []plan.Action
-	if len(moves) == 0 && v.current != nil && !r.stepped {
+	if len(moves) == 0 && (v.current != nil || r.Aborted) && !r.stepped {
 		if r, evictions = restart(v, r); len(evictions) == 0 {
 			r = advance(v, r)
 		}

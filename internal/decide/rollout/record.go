@@ -68,7 +68,10 @@ func start(v *view) record {
 		// what its controller had written, which is a command.
 		r.Pauses = []v1alpha1.PauseCondition{{Reason: v1alpha1.PauseReasonCanaryPauseStep, StartTime: metav1.NewTime(v.now)}}
 	}
-	if st.PromoteFull {
+	switch {
+	case r.Aborted:
+		r.StepIndex, r.Pauses, r.PromoteFull = 0, nil, false
+	case st.PromoteFull:
 		r.StepIndex, r.Pauses = v.stepCount(), nil
 	}
 	if v.settled() {
@@ -128,6 +131,7 @@ func carryOut(v *view, r record, i intent.Intent) record {
 func again(r record) record {
 	if r.Aborted {
 		r.Attempt++
+		r.Hold = nil // what is held from here on is what the abort left
 	}
 	r.Aborted, r.AbortedAt, r.AbortReason = false, nil, ""
 	r.Pauses, r.Clock, r.PromoteFull = nil, nil, false
@@ -194,7 +198,8 @@ func begin(v *view, r record) record {
 	} else {
 		next.UserPaused = r.UserPaused
 		if at := v.ro.Spec.RestartAt; at != nil && !v.now.Before(at.Time) {
-			r.restarted = at // pods of a new revision are newer than that
+			done := wholeSecond(*at)
+			r.restarted = &done // pods of a new revision are newer than that
 		}
 	}
 	r.RolloutProgress, r.moved = next, true

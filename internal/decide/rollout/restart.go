@@ -18,9 +18,16 @@ const RestartRetry = 30 * time.Second
 // and not finished. The answer needs the pods of the rollout.
 func RestartPending(o *Observed, now time.Time) bool {
 	at := o.Rollout.Spec.RestartAt
-	done := o.Rollout.Status.RestartedAt
-	return at != nil && !now.Before(at.Time) && (done == nil || !done.Equal(at))
+	return at != nil && !now.Before(at.Time) && !Restarted(at, o.Rollout.Status.RestartedAt)
 }
+
+// Restarted tells whether the restart asked for at a time is the one that is
+// recorded as done. A status holds whole seconds, a spec may hold less.
+func Restarted(at, done *metav1.Time) bool {
+	return at == nil || done != nil && wholeSecond(*at).Time.Equal(wholeSecond(*done).Time)
+}
+
+func wholeSecond(t metav1.Time) metav1.Time { return metav1.NewTime(t.Truncate(time.Second)) }
 
 // restart evicts pods created before spec.restartAt, stable ones first, as many
 // at once as the budget has to spare. Where the budget allows none missing, one
@@ -35,15 +42,16 @@ func restart(v *view, r record) (record, []plan.Action) {
 	if v.o.PodsLookedAt.IsZero() {
 		return r, nil // the pods are listed for the next pass
 	}
-	if r.Restart == nil || !r.Restart.At.Equal(&at) {
-		r.Restart = &v1alpha1.RestartRecord{At: at}
+	if r.Restart == nil || !Restarted(&at, &r.Restart.At) {
+		r.Restart = &v1alpha1.RestartRecord{At: wholeSecond(at)}
 	}
 	old, f := stale(v, at.Time), v.fleet()
 	if len(old) == 0 {
 		if r.Restart.Surge && f.Serving() < int64(v.budget.Replicas) {
 			return r, nil // the pod beyond the wanted number stays until the last replacement serves
 		}
-		r.Restart, r.restarted, r.moved = nil, &at, true
+		done := wholeSecond(at)
+		r.Restart, r.restarted, r.moved = nil, &done, true
 		return r, nil
 	}
 	if t := r.Restart.TriedAt; t != nil && v.now.Before(t.Add(RestartRetry)) && int32(len(old)) > r.Restart.Left {

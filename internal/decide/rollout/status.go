@@ -104,7 +104,7 @@ func phase(v *view, r *record, st *v1alpha1.RolloutStatus) (v1alpha1.RolloutPhas
 		return v1alpha1.RolloutPhasePaused, "manually paused"
 	case len(st.PauseConditions) > 0:
 		return v1alpha1.RolloutPhasePaused, string(st.PauseConditions[0].Reason)
-	case v.ro.Spec.RestartAt != nil && (st.RestartedAt == nil || !st.RestartedAt.Equal(v.ro.Spec.RestartAt)):
+	case !Restarted(v.ro.Spec.RestartAt, st.RestartedAt):
 		return progress("rollout is restarting")
 	case st.UpdatedReplicas < n:
 		return progress("more replicas need to be updated")

@@ -57,7 +57,7 @@ func (w *world) observed() Observed {
 	for k, s := range w.services {
 		services[k] = s
 	}
-	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services,
+	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services, PodsLookedAt: w.now,
 		Template: Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
 }
 
