@@ -3,6 +3,7 @@ package laws
 import (
 	"fmt"
 	"maps"
+	"reflect"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -26,12 +27,16 @@ func JudgeOwned(before, after client.Object, copied map[string]string) string {
 	return fmt.Sprintf("%T is written", after)
 }
 
+// same is equality on the wire. Stored objects share what did not change, which
+// the first comparison sees at once.
+func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) }
+
 func ownedRollout(before, after *v1alpha1.Rollout) string {
 	b, a := before.Spec, after.Spec
 	if b.Replicas == nil && a.Replicas != nil && *a.Replicas == 1 {
 		b.Replicas = a.Replicas
 	}
-	if !equality.Semantic.DeepEqual(&b, &a) {
+	if !same(&b, &a) {
 		return "the spec of the rollout is changed"
 	}
 	return strangers(before, after, func(key string) bool { return key == v1alpha1.AnnotationRevision }, false)
@@ -40,10 +45,10 @@ func ownedRollout(before, after *v1alpha1.Rollout) string {
 func ownedSet(before, after *appsv1.ReplicaSet, copied map[string]string) string {
 	b, a := before.Spec, after.Spec
 	b.Replicas, b.MinReadySeconds = a.Replicas, a.MinReadySeconds
-	if !equality.Semantic.DeepEqual(&b, &a) {
+	if !same(&b, &a) {
 		return "the template or selector of a ReplicaSet is changed"
 	}
-	if !equality.Semantic.DeepEqual(&before.Status, &after.Status) {
+	if !same(&before.Status, &after.Status) {
 		return "the status of a ReplicaSet is changed"
 	}
 	return strangers(before, after, func(key string) bool {
@@ -62,7 +67,7 @@ func ownedService(before, after *corev1.Service) string {
 	b.Selector, a.Selector = maps.Clone(b.Selector), maps.Clone(a.Selector)
 	delete(b.Selector, v1alpha1.LabelPodTemplateHash)
 	delete(a.Selector, v1alpha1.LabelPodTemplateHash)
-	if !equality.Semantic.DeepEqual(&b, &a) {
+	if !same(&b, &a) {
 		return "more than the hash in the selector of a Service is changed"
 	}
 	return strangers(before, after, func(key string) bool { return key == v1alpha1.AnnotationManagedBy }, false)
@@ -84,10 +89,10 @@ func strangers(before, after client.Object, ours func(string) bool, adopt bool) 
 	if !maps.Equal(before.GetLabels(), after.GetLabels()) {
 		return "labels are changed"
 	}
-	if !equality.Semantic.DeepEqual(before.GetFinalizers(), after.GetFinalizers()) {
+	if !same(before.GetFinalizers(), after.GetFinalizers()) {
 		return "finalizers are changed"
 	}
-	if !adopt && !equality.Semantic.DeepEqual(before.GetOwnerReferences(), after.GetOwnerReferences()) {
+	if !adopt && !same(before.GetOwnerReferences(), after.GetOwnerReferences()) {
 		return "owner references are changed"
 	}
 	return ""

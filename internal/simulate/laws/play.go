@@ -59,8 +59,9 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 		o.Sets = slices.DeleteFunc(o.Sets, func(s rollout.Set) bool { return s.Name == a.Ref.Name })
 	case plan.EvictPod:
 		for i := range o.Pods {
-			if o.Pods[i].Name == a.Ref.Name {
-				o.Pods[i].Deleting = true
+			if p := &o.Pods[i]; p.Name == a.Ref.Name && !p.Deleting {
+				p.Deleting = true
+				o = oneFewer(o, p.Set, p.Ready)
 			}
 		}
 	case plan.SwitchService:
@@ -70,6 +71,16 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 			svc.ManagedBy = o.Services[a.Ref.Name].ManagedBy
 		}
 		o.Services[a.Ref.Name] = svc
+	}
+	return o
+}
+
+// oneFewer takes a pod that is gone out of its set's counts.
+func oneFewer(o rollout.Observed, set string, ready bool) rollout.Observed {
+	for i := range o.Sets {
+		if s := &o.Sets[i]; s.Name == set && ready {
+			s.Ready, s.Available = max(0, s.Ready-1), max(0, s.Available-1)
+		}
 	}
 	return o
 }

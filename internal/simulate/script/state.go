@@ -33,7 +33,7 @@ type Event struct {
 	Warning         bool
 }
 
-// Read reads the state of a rollout.
+// Read reads the state of a rollout. What it gives must not be changed.
 func Read(ctx context.Context, r client.Reader, namespace, name string) (State, error) {
 	st := State{Rollout: &v1alpha1.Rollout{}}
 	if err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, st.Rollout); err != nil {
@@ -43,13 +43,13 @@ func Read(ctx context.Context, r client.Reader, namespace, name string) (State, 
 	if err != nil || sel.Empty() {
 		return st, nil // a rollout without a selector has nothing
 	}
-	match := client.MatchingLabelsSelector{Selector: sel}
+	match, shared := client.MatchingLabelsSelector{Selector: sel}, client.UnsafeDisableDeepCopy
 	var sets appsv1.ReplicaSetList
-	if err := r.List(ctx, &sets, client.InNamespace(namespace), match); err != nil {
+	if err := r.List(ctx, &sets, client.InNamespace(namespace), match, shared); err != nil {
 		return st, err
 	}
 	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(namespace), match); err != nil {
+	if err := r.List(ctx, &pods, client.InNamespace(namespace), match, shared); err != nil {
 		return st, err
 	}
 	st.Sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return s.Labels[v1alpha1.LabelPodTemplateHash] == "" })
