@@ -89,7 +89,7 @@ func (f *filler) special(v reflect.Value) bool {
 	case *json.RawMessage:
 		*p = json.RawMessage(fmt.Sprintf(`{"n":%d}`, f.number()))
 	case *metav1.FieldsV1:
-		p.Raw = []byte(`{"f:spec":{}}`)
+		p.SetRawBytes([]byte(`{"f:spec":{}}`))
 	case *[]UndecodedField:
 		// Never leaves the process.
 	default:

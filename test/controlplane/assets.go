@@ -166,11 +166,11 @@ func (s *server) awaitReady() error {
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	last := fmt.Errorf("not asked yet")
 	for {
 		// The certificate appears while the server starts, so the client is
 		// made anew each time.
-		if last = s.ready(ctx); last == nil {
+		last := s.ready(ctx)
+		if last == nil {
 			return nil
 		}
 		select {

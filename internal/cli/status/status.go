@@ -144,7 +144,8 @@ func conclude(ctx context.Context, c client.Reader, key types.NamespacedName) er
 		return err
 	}
 	if phase != v1alpha1.RolloutPhaseHealthy {
-		return errors.New("Rollout status watch exceeded timeout") //nolint:staticcheck // the wording is the contract's
+		//lint:ignore ST1005 the wording is the contract's
+		return errors.New("Rollout status watch exceeded timeout")
 	}
 	return nil
 }
@@ -153,5 +154,6 @@ func degraded(phase v1alpha1.RolloutPhase, message string) error {
 	if phase != v1alpha1.RolloutPhaseDegraded {
 		return nil
 	}
-	return fmt.Errorf("The rollout is in a degraded state with message: %s", message) //nolint:staticcheck // the wording is the contract's
+	//lint:ignore ST1005 the wording is the contract's
+	return fmt.Errorf("The rollout is in a degraded state with message: %s", message)
 }

@@ -219,7 +219,7 @@ func TestStepsHash(t *testing.T) {
 	if StepsHash(w(10)) == StepsHash(w(20)) {
 		t.Error("another weight gives the same hash")
 	}
-	if StepsHash(w(10)) != StepsHash(w(10)) {
+	if one, two := StepsHash(w(10)), StepsHash(w(10)); one != two {
 		t.Error("equal steps differ")
 	}
 	if StepsHash(nil) != StepsHash([]v1alpha1.CanaryStep{}) {
