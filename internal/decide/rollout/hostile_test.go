@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"reflect"
 	"strconv"
 	"testing"
 	"time"
@@ -20,23 +21,31 @@ import (
 // time; every pass of it is judged.
 type history struct {
 	*world
-	rng *rand.Rand
-	log []string
+	seed uint64
+	rng  *rand.Rand
+	// told keeps a log; a history that fails is played again with one.
+	told bool
+	log  []string
 }
 
 func (h *history) note(format string, args ...any) {
-	h.log = append(h.log, fmt.Sprintf(format, args...))
+	if h.told {
+		h.log = append(h.log, fmt.Sprintf(format, args...))
+	}
 }
 
 func (h *history) fail(format string, args ...any) {
 	h.t.Helper()
+	if !h.told {
+		playHistory(h.t, h.seed, true)
+	}
 	for _, l := range h.log {
 		h.t.Log("| " + l)
 	}
 	h.t.Fatalf(format, args...)
 }
 
-func newHistory(t *testing.T, seed uint64) *history {
+func newHistory(t *testing.T, seed uint64, told bool) *history {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	n := func(k int) int32 { return int32(rng.IntN(k)) }
 	var steps []v1alpha1.CanaryStep
@@ -59,7 +68,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 		w.ro.Spec.Strategy.Canary.CanaryService = "canary"
 		w.services["canary"] = Service{Name: "canary"}
 	}
-	h := &history{world: w, rng: rng}
+	h := &history{world: w, rng: rng, seed: seed, told: told}
 	h.note("replicas %d surge %v unavailable %v services %d", *w.ro.Spec.Replicas, w.ro.Spec.Strategy.Canary.MaxSurge, w.ro.Spec.Strategy.Canary.MaxUnavailable, len(w.services))
 	for i, s := range steps {
 		h.note("step %d %s", i, StepText(s))
@@ -152,14 +161,18 @@ func (h *history) turn(follow func()) bool {
 	}
 	h.ro.Status = *p.Status.DeepCopy()
 	for _, a := range p.Actions {
-		body, _ := json.Marshal(a)
-		h.note("      %s %s", plan.Verb(a), body)
+		if h.told {
+			body, _ := json.Marshal(a)
+			h.note("      %s %s", plan.Verb(a), body)
+		}
 		h.perform(a)
 	}
-	before := h.text()
+	before := append([]Set(nil), h.sets...)
 	follow()
-	h.note("    %s", h.text())
-	return !p.Empty() || h.text() != before
+	if h.told {
+		h.note("    %s", h.text())
+	}
+	return !p.Empty() || !reflect.DeepEqual(before, append([]Set(nil), h.sets...))
 }
 
 // lag lets some sets follow, others not.
@@ -277,7 +290,7 @@ func (h *history) disturb() {
 // TestHostileHistories plays seeded histories; HOSTILE_SEEDS asks for more of
 // them, HOSTILE_FIRST for another beginning.
 func TestHostileHistories(t *testing.T) {
-	seeds, first := uint64(2000), uint64(0)
+	seeds, first := uint64(400), uint64(0)
 	if n, err := strconv.ParseUint(os.Getenv("HOSTILE_SEEDS"), 10, 64); err == nil {
 		seeds = n
 	}
@@ -285,14 +298,14 @@ func TestHostileHistories(t *testing.T) {
 		first = n
 	}
 	for seed := first; seed < first+seeds; seed++ {
-		if !t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { playHistory(t, seed) }) && os.Getenv("HOSTILE_ALL") == "" {
+		if !t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { playHistory(t, seed, false) }) && os.Getenv("HOSTILE_ALL") == "" {
 			return
 		}
 	}
 }
 
-func playHistory(t *testing.T, seed uint64) {
-	h := newHistory(t, seed)
+func playHistory(t *testing.T, seed uint64, told bool) {
+	h := newHistory(t, seed, told)
 	steps := len(h.ro.Spec.Strategy.Canary.Steps)
 	for range 12 {
 		h.disturb()
