@@ -58,7 +58,8 @@ clean: ## Remove what was built
 	rm -rf bin
 
 # The version is what the build records of itself: the tag, or the commit.
-binaries: compile
+binaries:
+	@hack/compile.sh ./cmd/...
 	@mkdir -p bin
 	go build -buildvcs=auto -ldflags '-s -w' -o bin/ ./cmd/...
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Compiles the module and shows progress: with an empty build cache this takes
-# minutes, in which nothing else would be seen.
+# Compiles packages (all, unless some are named) and shows progress: with an
+# empty build cache this takes minutes, in which nothing else would be seen.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-total=$(go list -deps ./... | wc -l)
+[ $# -gt 0 ] || set -- ./...
+total=$(go list -deps "$@" | wc -l)
 start=$SECONDS
 log=$(mktemp)
-go build -v ./... 2>"$log" &
+go build -v -o /dev/null "$@" 2>"$log" &
 build=$!
 trap 'kill "$build" 2>/dev/null || true; rm -f "$log"' EXIT
 shown=$SECONDS
