@@ -10,52 +10,107 @@ import (
 
 // mergePatch is the JSON merge patch that turns the old value into the next, two
 // structs of one type: keys that are gone become null, lists are written whole.
-// It is nil when the two are equal on the wire. Only fields that differ are
-// looked at, since most passes change few of many.
+// It is nil when the two are equal on the wire. Only what differs is turned into
+// JSON, since most passes change few fields of many.
 func mergePatch[T any](old, next T) (map[string]any, error) {
-	a, b := map[string]any{}, map[string]any{}
-	was, is := reflect.ValueOf(old), reflect.ValueOf(next)
+	return diffStruct(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&next).Elem())
+}
+
+func diffStruct(was, is reflect.Value) (map[string]any, error) {
+	var out map[string]any
 	for i := range was.NumField() {
-		f, x, y := was.Type().Field(i), was.Field(i), is.Field(i)
+		x, y := was.Field(i), is.Field(i)
 		if reflect.DeepEqual(x.Interface(), y.Interface()) {
 			continue
 		}
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
 		if name == "-" {
 			continue
 		}
 		omit := strings.Contains(options, "omitempty")
-		if err := put(a, name, x, omit); err != nil {
-			return nil, err
+		change, differs, err := diffField(content(x, omit), content(y, omit))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if err := put(b, name, y, omit); err != nil {
-			return nil, err
+		if differs {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[name] = change
 		}
 	}
-	return diff(a, b), nil
+	return out, nil
 }
 
-// put adds a field as JSON has it; an empty one that JSON leaves out is not added.
-func put(m map[string]any, name string, v reflect.Value, omitEmpty bool) error {
+// content is a field's value behind pointers; the zero Value for none, and for
+// what JSON leaves out because it is empty.
+func content(v reflect.Value, omitEmpty bool) reflect.Value {
 	if omitEmpty && empty(v) {
-		return nil
+		return reflect.Value{}
+	}
+	for v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Pointer {
+		return reflect.Value{}
+	}
+	return v
+}
+
+// diffField compares two values, of which one at most is none.
+func diffField(x, y reflect.Value) (change any, differs bool, err error) {
+	if x.IsValid() && y.IsValid() && isObject(y) {
+		d, err := diffStruct(x, y)
+		return d, d != nil, err
+	}
+	a, err := wire(x)
+	if err != nil {
+		return nil, false, err
+	}
+	b, err := wire(y)
+	if err != nil || bytes.Equal(a, b) {
+		return nil, false, err
+	}
+	if b == nil {
+		return nil, true, nil
+	}
+	if y.Kind() != reflect.Map || a == nil {
+		return json.RawMessage(b), true, nil
+	}
+	old, err := parse(a)
+	if err != nil {
+		return nil, false, err
+	}
+	next, err := parse(b)
+	if err != nil {
+		return nil, false, err
+	}
+	d := diff(old.(map[string]any), next.(map[string]any))
+	return d, d != nil, nil
+}
+
+// isObject tells that a value is written field by field.
+func isObject(v reflect.Value) bool {
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	_, special := v.Addr().Interface().(json.Marshaler)
+	return !special
+}
+
+// wire is a value as JSON; nil for none, which is what null stands for.
+func wire(v reflect.Value) ([]byte, error) {
+	if !v.IsValid() {
+		return nil, nil
 	}
 	b, err := json.Marshal(v.Interface())
 	if err != nil {
-		return fmt.Errorf("write %s as JSON: %w", name, err)
+		return nil, err
 	}
-	if m[name], err = parse(b); err != nil {
-		return fmt.Errorf("read %s back: %w", name, err)
+	if string(b) == "null" {
+		return nil, nil
 	}
-	return nil
-}
-
-func parse(b []byte) (any, error) {
-	var out any
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber() // 64-bit numbers would lose digits as floats
-	err := d.Decode(&out)
-	return out, err
+	return b, nil
 }
 
 // empty tells what encoding/json leaves out by omitempty: a struct never is.
@@ -67,6 +122,14 @@ func empty(v reflect.Value) bool {
 		return false
 	}
 	return v.IsZero()
+}
+
+func parse(b []byte) (any, error) {
+	var out any
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber() // 64-bit numbers would lose digits as floats
+	err := d.Decode(&out)
+	return out, err
 }
 
 // diff compares two objects. A null is no value: a merge patch cannot write one.
