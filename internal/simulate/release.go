@@ -312,8 +312,18 @@ func (p *player) collect(ctx context.Context) {
 			continue
 		}
 		p.out.Entries = append(p.out.Entries, Entry{At: l.At.Sub(p.from), Who: l.Who, What: l.What, Why: l.Why, Phase: phase, Message: message,
-			Step: st.Milestone().Step, Canary: canary, Stable: stable, Available: int(st.Rollout.Status.AvailableReplicas)})
+			Step: st.Milestone().Step, Canary: canary, Stable: stable, Available: available(&st)})
 	}
+}
+
+// available counts the available pods as they are, not as the controller last saw
+// them.
+func available(st *script.State) int {
+	n := 0
+	for i := range st.Sets {
+		n += int(st.Sets[i].Status.AvailableReplicas)
+	}
+	return n
 }
 
 func (p *player) finish(ctx context.Context) (*Timeline, error) {
