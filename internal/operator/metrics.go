@@ -1,6 +1,8 @@
 package operator
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"runtime"
 	"runtime/debug"
@@ -12,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/act"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
@@ -99,7 +102,8 @@ func (m *metrics) pass(key types.NamespacedName, out reconcile.Outcome, took, la
 	if late > 0 {
 		m.late.Observe(late.Seconds())
 	}
-	if out.Err != nil {
+	// A conflict is part of the way things go: somebody else was faster.
+	if out.Err != nil && out.Class != act.Conflict && !errors.Is(out.Err, context.Canceled) {
 		m.errors.WithLabelValues(key.Namespace, key.Name).Inc()
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/act"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
@@ -127,6 +128,10 @@ func TestSeriesOfARolloutGoWithIt(t *testing.T) {
 	}
 	if got := count(); got != 2 {
 		t.Fatalf("%d series, want 2", got)
+	}
+	m.pass(types.NamespacedName{Namespace: "a", Name: "calm"}, reconcile.Outcome{Err: errors.New("x"), Class: act.Conflict}, 0, 0)
+	if got := count(); got != 2 {
+		t.Errorf("a conflict counts as an error: %d series, want 2", got)
 	}
 	m.pass(web, reconcile.Outcome{Gone: true}, 0, 0)
 	now = now.Add(64 * time.Second)

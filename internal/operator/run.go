@@ -31,6 +31,7 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/act"
+	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
@@ -216,8 +217,16 @@ func (p *process) addRollouts(mgr manager.Manager, actor *act.Actor, guard *obse
 			shown.pass(key, o, pl, out, time.Now())
 		}
 	}
-	return addController(mgr, "rollouts", p.options.RolloutThreads,
-		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass}, rolloutSources(mgr.GetCache())...)
+	return addController(mgr, "Rollouts", p.options.RolloutThreads,
+		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass}, rolloutSources(mgr.GetCache(), p.deleted)...)
+}
+
+// deleted tells of a rollout that is gone; only the one that may write tells it.
+func (p *process) deleted(ro *v1alpha1.Rollout) {
+	if p.events == nil || p.lease != nil && p.lease.Left(time.Now()) <= 0 {
+		return
+	}
+	p.events.Event(ro, plan.Note{Reason: "RolloutDeleted", Message: "Rollout " + ro.Name + " is deleted"})
 }
 
 func (p *process) addServices(mgr manager.Manager, actor *act.Actor) error {
@@ -225,7 +234,7 @@ func (p *process) addServices(mgr manager.Manager, actor *act.Actor) error {
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Actor: actor,
 		Log: p.log.WithName("services"), ObserveOnly: p.options.ObserveOnly,
 	}
-	return addController(mgr, "services", p.options.ServiceThreads,
+	return addController(mgr, "Services", p.options.ServiceThreads,
 		&worker{pass: loop.Service, clock: time.Now}, serviceSources(mgr.GetCache())...)
 }
 

@@ -58,8 +58,9 @@ func addController(mgr manager.Manager, name string, workers int, r reconcile.Re
 	return nil
 }
 
-// rolloutSources are the changes that ask for a look at a rollout.
-func rolloutSources(c cache.Cache) []source.Source {
+// rolloutSources are the changes that ask for a look at a rollout. Deletions are
+// told to deleted as well.
+func rolloutSources(c cache.Cache, deleted func(*v1alpha1.Rollout)) []source.Source {
 	m := mapper{c}
 	return []source.Source{
 		source.Kind(c, &v1alpha1.Rollout{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.Rollout]{}),
@@ -71,6 +72,9 @@ func rolloutSources(c cache.Cache) []source.Source {
 		source.Kind(c, &v1alpha1.Rollout{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, ro *v1alpha1.Rollout) []request { return m.ofRival(ctx, ro.Namespace) }),
 			predicate.TypedGenerationChangedPredicate[*v1alpha1.Rollout]{}, notCreated[*v1alpha1.Rollout]()),
+		source.Kind(c, &v1alpha1.Rollout{}, handler.TypedFuncs[*v1alpha1.Rollout, request]{
+			DeleteFunc: func(_ context.Context, e event.TypedDeleteEvent[*v1alpha1.Rollout], _ queue) { deleted(e.Object) },
+		}),
 	}
 }
 

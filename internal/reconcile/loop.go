@@ -33,6 +33,10 @@ const staleWait = 100 * time.Millisecond
 // without end.
 const observeEvery = 10 * time.Second
 
+// readTimeout is the longest that one look may take; caches answer at once, but
+// a look may ask the API server.
+const readTimeout = 30 * time.Second
+
 // Plan is the plan for a rollout.
 type Plan = plan.Plan[v1alpha1.RolloutStatus]
 
@@ -75,7 +79,7 @@ type Outcome struct {
 
 // Rollout runs one pass over one rollout.
 func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.Time) Outcome {
-	o, err := l.Source.Rollout(ctx, key, now)
+	o, err := l.observe(ctx, key, now)
 	if err != nil {
 		return l.done(key, nil, nil, l.unseen(key, err, now), now)
 	}
@@ -93,6 +97,12 @@ func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.T
 		out.Wake = now.Add(observeEvery)
 	}
 	return l.done(key, o, &p, out, now)
+}
+
+func (l *Loop) observe(ctx context.Context, key types.NamespacedName, now time.Time) (*observe.Observation, error) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
+	return l.Source.Rollout(ctx, key, now)
 }
 
 // unseen is the outcome of a pass that could not observe.

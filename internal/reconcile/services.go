@@ -49,8 +49,10 @@ func (s *Services) Service(ctx context.Context, key types.NamespacedName, now ti
 }
 
 func (s *Services) giveBack(ctx context.Context, key types.NamespacedName, now time.Time) (wrote, gone bool, err error) {
+	read, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	svc := &corev1.Service{}
-	if err := s.Reader.Get(ctx, key, svc); err != nil {
+	if err := s.Reader.Get(read, key, svc); err != nil {
 		return false, apierrors.IsNotFound(err), client.IgnoreNotFound(err)
 	}
 	by := svc.Annotations[v1alpha1.AnnotationManagedBy]
@@ -61,7 +63,7 @@ func (s *Services) giveBack(ctx context.Context, key types.NamespacedName, now t
 	// there may be another controller's.
 	for _, r := range []client.Reader{s.Reader, s.Live} {
 		ro := &v1alpha1.Rollout{}
-		err := r.Get(ctx, types.NamespacedName{Namespace: key.Namespace, Name: by}, ro)
+		err := r.Get(read, types.NamespacedName{Namespace: key.Namespace, Name: by}, ro)
 		if client.IgnoreNotFound(err) != nil {
 			return false, false, fmt.Errorf("get Rollout %s: %w", by, err)
 		}
