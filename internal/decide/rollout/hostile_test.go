@@ -315,7 +315,8 @@ func playHistory(t *testing.T, seed uint64, told bool) {
 		switch h.rng.IntN(4) {
 		case 0:
 			h.note("  rest with frozen pods")
-			h.rest(h.still, steps+8)
+			// With one pod of surge, idle pods change sides one a pass.
+			h.rest(h.still, steps+8+2*int(max(*h.ro.Spec.Replicas, 7)))
 		case 1:
 			h.note("  rest")
 			h.rest(h.follow, 60)
