@@ -4,4 +4,4 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-go test ./internal/simulate -run '^TestScenarios$' -count 1 -args -rewrite
+go test ./internal/simulate -run '^TestScenario' -count 1 -args -rewrite

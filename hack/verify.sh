@@ -24,7 +24,7 @@ formatted() {
 generated() {
   local before
   before=$(state)
-  hack/generate.sh && hack/generate-docs.sh || return 1
+  hack/generate.sh || return 1
   if [ "$before" != "$(state)" ]; then
     echo "generated files are not what the code gives; run make generate. What differs:"
     git --no-pager diff --stat
@@ -63,6 +63,7 @@ before=$(state)
 step "format" formatted
 step "lint" hack/lint.sh
 step "generated files" generated
+step "traces and the documents made from code" go test -count 1 ./internal/simulate -run '^TestScenario'
 step "module files" tidy
 step "links of the documents" go test -count 1 ./internal/walls -run '^TestDocuments'
 if [ "$before" != "$(state)" ]; then
