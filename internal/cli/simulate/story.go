@@ -17,7 +17,8 @@ func told() []string {
 
 // echoes are the events that repeat a write or a phase.
 func echoes() []string {
-	return []string{"ScalingReplicaSet", "NewReplicaSetCreated", "RolloutNotCompleted", v1alpha1.ReasonRolloutPaused, v1alpha1.ReasonRolloutResumed}
+	return []string{"ScalingReplicaSet", "NewReplicaSetCreated", "RolloutNotCompleted", v1alpha1.ReasonRolloutPaused,
+		v1alpha1.ReasonRolloutResumed, v1alpha1.ReasonRolloutAborted}
 }
 
 // story is the timeline without what is said twice: each write with its reason,

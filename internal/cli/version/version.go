@@ -95,6 +95,7 @@ func read(info *debug.BuildInfo) build {
 		b.version = main
 	case b.commit != "unknown":
 		number, _, _ := strings.Cut(main, "-")
+		number, _, _ = strings.Cut(number, "+")
 		if !strings.HasPrefix(number, "v") {
 			number = "v0.0.0"
 		}
