@@ -96,6 +96,11 @@ func (g *generator) pick(from ...string) string { return from[g.IntN(len(from))]
 func (g *generator) chance(n int) bool { return g.IntN(100) < n }
 
 func (g *generator) spec() {
+	services := g.chance(25)
+	if services {
+		g.add("service front for web")
+		g.add("service probe for web")
+	}
 	g.add("rollout web")
 	g.add("  replicas %d", []int{0, 1, 1, 2, 3, 3, 4, 5, 6, 8, 10, 12}[g.IntN(12)])
 	g.add("  image app:v1")
@@ -111,6 +116,9 @@ func (g *generator) spec() {
 	}
 	if g.chance(75) {
 		g.add("  steps %s", g.stepList())
+	}
+	if services {
+		g.add("  stableService front, canaryService probe")
 	}
 	if g.chance(30) {
 		g.add("  minReady %s", g.pick("3s", "10s", "20s"))

@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -293,6 +294,15 @@ func TestWritesAreJudged(t *testing.T) {
 		"a patch without a version": {with(&store.Request{Verb: store.Patch, Kind: plan.KindReplicaSet, Key: key, Data: []byte(`{}`)}, rs(1, "a"), rs(1, "a")), Beliefs.ID},
 		"a delete without a uid":    {with(&store.Request{Verb: store.Delete, Kind: plan.KindReplicaSet, Key: key}, rs(0, "b"), nil), Beliefs.ID},
 		"a set deleted with pods":   {with(&store.Request{Verb: store.Delete, Kind: plan.KindReplicaSet, Key: key, UID: "b", Version: "1"}, rs(2, "b"), nil), Budget.ID},
+		"a set deleted that a Service selects": {func(j *Judge, p *Pass) {
+			svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "svc"}, Spec: corev1.ServiceSpec{Selector: map[string]string{v1alpha1.LabelPodTemplateHash: "b"}}}
+			if err := j.store.Client(store.Hooks{}).Create(context.Background(), svc); err != nil {
+				panic(err)
+			}
+			j.Wrote(p, &store.Request{Verb: store.Delete, Kind: plan.KindReplicaSet, Key: key, UID: "b", Version: "1"}, rs(0, "b"), nil, nil)
+		}, Unroute.ID},
+		"surge told to the autoscaler": {with(&store.Request{Verb: store.Patch, Kind: plan.KindRollout, Status: true, Key: key, Data: versioned},
+			status(func(*v1alpha1.RolloutStatus) {}), status(func(s *v1alpha1.RolloutStatus) { s.HPAReplicas = 2 })), Scaling.ID},
 		"a pod evicted for nothing": {with(&store.Request{Verb: store.Evict, Kind: plan.KindPod, Key: key, UID: "p"}, &corev1.Pod{}, &corev1.Pod{}), Identity.ID},
 		"a pod written":             {with(&store.Request{Verb: store.Patch, Kind: plan.KindPod, Key: key, Data: versioned}, &corev1.Pod{}, &corev1.Pod{}), Identity.ID},
 		"the record after an action": {func(j *Judge, p *Pass) {

@@ -95,7 +95,7 @@ func JudgeConverges(decide Decision, o rollout.Observed, now time.Time, p *recon
 	if !reflect.DeepEqual(p.Status.CollisionCount, o.Rollout.Status.CollisionCount) {
 		return "" // another hash: the template's identity must be observed again
 	}
-	rounds := 5
+	rounds := 5 + 2*len(o.Sets) // a pass moves one side at a time
 	if c := o.Rollout.Spec.Strategy.Canary; c != nil {
 		rounds += len(c.Steps)
 	}

@@ -87,6 +87,9 @@ func (j *Judge) resized(p *Pass, before, after *appsv1.ReplicaSet) {
 		j.check(Budget, p.Key, fmt.Sprintf("%s from %d to %d: %s", after.Name, *before.Spec.Replicas, *after.Spec.Replicas, found))
 	}
 	hash := after.Labels[v1alpha1.LabelPodTemplateHash]
+	if *after.Spec.Replicas == 0 && allowed.Replicas > 0 {
+		j.check(Unroute, p.Key, j.named(p.Key.Namespace, after.Name, hash))
+	}
 	canary, stable := hash == st.CurrentPodHash && hash != st.StableRS, hash == st.StableRS
 	if r := st.Progress; r != nil && r.Aborted {
 		j.check(Abort, p.Key, JudgeAbort(allowed.Replicas, *before.Spec.Replicas, *after.Spec.Replicas, canary, stable))
@@ -94,6 +97,17 @@ func (j *Judge) resized(p *Pass, before, after *appsv1.ReplicaSet) {
 	if canary || stable {
 		j.headed(p, before, after)
 	}
+}
+
+// named tells which Service's selector names a hash.
+func (j *Judge) named(namespace, set, hash string) string {
+	for _, o := range j.store.All(plan.KindService) {
+		svc := o.(*corev1.Service)
+		if svc.Namespace == namespace && hash != "" && svc.Spec.Selector[v1alpha1.LabelPodTemplateHash] == hash {
+			return fmt.Sprintf("%s is taken away while the Service %s selects it", set, svc.Name)
+		}
+	}
+	return ""
 }
 
 // headed judges the direction of a change of size.
@@ -163,6 +177,8 @@ func (j *Judge) deleted(p *Pass, obj client.Object) {
 	switch {
 	case *rs.Spec.Replicas > 0 || rs.Status.Replicas > 0:
 		j.check(Budget, p.Key, fmt.Sprintf("%s is deleted with %d pods", rs.Name, rs.Status.Replicas))
+	case j.named(p.Key.Namespace, rs.Name, hash) != "":
+		j.check(Unroute, p.Key, j.named(p.Key.Namespace, rs.Name, hash))
 	case p.Plan != nil && hash == p.Plan.Status.StableRS:
 		j.check(Budget, p.Key, fmt.Sprintf("the stable set %s is deleted", rs.Name))
 	}
@@ -207,6 +223,9 @@ func (j *Judge) evicted(p *Pass, pod *corev1.Pod) {
 func (j *Judge) recorded(p *Pass, before, after *v1alpha1.Rollout) {
 	s := j.story(p.Key)
 	b, a := &before.Status, &after.Status
+	if p.Observed != nil && a.HPAReplicas != b.HPAReplicas && a.HPAReplicas > AllowanceOf(p.Observed.Rollout).Replicas {
+		j.check(Scaling, p.Key, fmt.Sprintf("the scale subresource tells of %d pods where %d are wanted", a.HPAReplicas, AllowanceOf(p.Observed.Rollout).Replicas))
+	}
 	if b.Progress == nil || a.Progress == nil || b.Progress.PodHash != a.Progress.PodHash {
 		s.passed, s.full, s.retried = nil, "", -1
 		return

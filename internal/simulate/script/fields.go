@@ -80,9 +80,12 @@ func text(set func(*v1alpha1.Rollout, string)) func(*words) (func(*v1alpha1.Roll
 func amount(set func(*v1alpha1.Rollout, intstr.IntOrString)) func(*words) (func(*v1alpha1.Rollout), error) {
 	return func(w *words) (func(*v1alpha1.Rollout), error) {
 		s, err := w.next("a number or a percentage")
-		return func(r *v1alpha1.Rollout) { set(r, intstr.Parse(s)) }, err
+		return func(r *v1alpha1.Rollout) { set(r, Amount(s)) }, err
 	}
 }
+
+// Amount reads a number of pods, or a share of them such as 25%.
+func Amount(s string) intstr.IntOrString { return intstr.Parse(s) }
 
 func yesNo(set func(*v1alpha1.Rollout, bool)) func(*words) (func(*v1alpha1.Rollout), error) {
 	return func(w *words) (func(*v1alpha1.Rollout), error) {

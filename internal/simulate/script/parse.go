@@ -145,6 +145,7 @@ func statements() map[string]reader {
 			return use{name}, err
 		},
 		"apply":   readApply,
+		"service": readService,
 		"set":     func(_ *parser, w *words) (action, error) { f, err := readFields(w); return change{f}, err },
 		"wait":    readWait,
 		"expect":  readExpect,

@@ -47,6 +47,19 @@ func readExpect(_ *parser, w *words) (action, error) {
 	return expectWrites{b, d}, err
 }
 
+// readService reads: service NAME for ROLLOUT.
+func readService(_ *parser, w *words) (action, error) {
+	name, err := w.next("the name of the Service")
+	if err != nil {
+		return nil, err
+	}
+	if !w.accept("for") {
+		return nil, errors.New("write: service NAME for ROLLOUT")
+	}
+	of, err := w.next("the name of the rollout")
+	return service{name, of}, err
+}
+
 // readPods reads: pods IMAGE KIND [DURATION] [stop DURATION].
 func readPods(_ *parser, w *words) (action, error) {
 	image, err := w.next("an image")

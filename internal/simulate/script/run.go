@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -96,6 +98,11 @@ func (r *Runner) step(ctx context.Context, do action) error {
 		return nil
 	case manifest:
 		return r.apply(ctx, a.objects)
+	case service:
+		return r.World.Client().Create(ctx, &corev1.Service{
+			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: a.name},
+			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": a.of}, Ports: []corev1.ServicePort{{Port: 80}}},
+		})
 	case change:
 		return r.Edit(ctx, a.fields.edit)
 	case command:

@@ -71,6 +71,8 @@ type (
 	use struct{ name string }
 	// manifest creates or updates whole objects.
 	manifest struct{ objects []client.Object }
+	// service creates a Service over the pods of a rollout.
+	service struct{ name, of string }
 	// change edits fields of the subject.
 	change struct{ fields fields }
 	// command is a user's command to the subject.
@@ -120,6 +122,7 @@ type (
 func (declare) needs(*Needs)     {}
 func (use) needs(*Needs)         {}
 func (manifest) needs(*Needs)    {}
+func (service) needs(*Needs)     {}
 func (change) needs(*Needs)      {}
 func (command) needs(*Needs)     {}
 func (a wait) needs(n *Needs)    { n.span(a.within) }
