@@ -57,5 +57,9 @@ func deadline(v *view, r *record) time.Time {
 }
 
 func timeoutText(v *view) string {
-	return fmt.Sprintf("ReplicaSet %q has timed out progressing.", v.ro.Name+"-"+v.hash())
+	text := fmt.Sprintf("ReplicaSet %q has timed out progressing.", v.ro.Name+"-"+v.hash())
+	if v.current != nil {
+		text += v.podTrouble(v.current)
+	}
+	return text
 }

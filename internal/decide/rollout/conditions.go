@@ -76,7 +76,12 @@ func without(list []v1alpha1.RolloutCondition, kind v1alpha1.RolloutConditionTyp
 // previous ones are read only to keep their times.
 func conditions(v *view, r *record, st *v1alpha1.RolloutStatus, progressed, healthy bool) []v1alpha1.RolloutCondition {
 	now := metav1.NewTime(v.now)
-	list := without(v.ro.Status.Conditions, v1alpha1.RolloutInvalidSpec)
+	list := v.ro.Status.Conditions
+	if len(v.o.Problems) > 0 {
+		list = set(list, invalidSpec(v), now)
+	} else {
+		list = without(list, v1alpha1.RolloutInvalidSpec)
+	}
 	paused := isPaused(v, r)
 	if paused != (statusOf(list, v1alpha1.RolloutPaused) == corev1.ConditionTrue) {
 		list = set(list, verdict{v1alpha1.RolloutPaused, truth(paused), v1alpha1.ReasonRolloutPaused, pausedText(paused), false}, now)

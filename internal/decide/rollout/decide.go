@@ -19,7 +19,7 @@ func Decide(o Observed, now time.Time) plan.Plan[v1alpha1.RolloutStatus] {
 	v := see(&o, now)
 	var p plan.Plan[v1alpha1.RolloutStatus]
 	switch {
-	case len(o.Problems) > 0:
+	case len(o.Problems) > 0 && !(o.Rollout.Status.Abort && ofOtherObjects(o.Problems)):
 		p = refuse(&v)
 	case v.current == nil && o.Template.NameTaken:
 		p = collide(&v)
@@ -30,6 +30,12 @@ func Decide(o Observed, now time.Time) plan.Plan[v1alpha1.RolloutStatus] {
 	// equality is enough; a difference in form only costs an empty patch.
 	p.WriteStatus = !reflect.DeepEqual(&p.Status, &o.Rollout.Status)
 	return p
+}
+
+// ofOtherObjects tells that the spec itself is in order. Then an abort is carried
+// out all the same: it outranks what is wrong with a Service.
+func ofOtherObjects(problems []Problem) bool {
+	return !slices.ContainsFunc(problems, func(p Problem) bool { return p.OnName == "" })
 }
 
 // collide takes another hash: the name of the current one belongs to a

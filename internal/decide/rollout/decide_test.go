@@ -320,6 +320,49 @@ func TestASetThatCannotBeCreatedIsToldAndRunsIntoTheDeadline(t *testing.T) {
 	}
 }
 
+func TestNothingIsTakenAwayOnTheWordOfASetThatHasNotAnswered(t *testing.T) {
+	w := newWorld(t, 10, 10, 0, weight(40), pause(0), weight(80), pause(0))
+	w.settle()
+	w.update("v2")
+	w.settle()
+	w.expect(paused, 1, "v1=6 v2=4")
+	w.ro.Status.PauseConditions = nil
+	w.pass() // the step moves
+	w.pass() // the canary is ordered to 8
+	canary := w.set("web-v2")
+	canary.Available, canary.Replicas, canary.Observed = 8, 8, false // counted for an earlier order
+	for range 5 {
+		w.pass()
+		canary = w.set("web-v2")
+		canary.Available, canary.Observed = 8, false
+	}
+	w.expect(progressingPhase, 2, "v1=6 v2=8")
+	canary.Observed = true
+	w.settle()
+	w.expect(paused, 3, "v1=2 v2=8")
+}
+
+func TestAnAbortOutranksAMissingService(t *testing.T) {
+	w := newWorld(t, 4, 1, 0, weight(25), pause(0))
+	w.settle()
+	w.update("v2")
+	w.settle()
+	w.problems = []Problem{{Path: "spec.strategy.canary.canaryService", Message: "there is no such Service", OnKind: "Service", OnName: "canary"}}
+	w.settle()
+	w.expect(degraded, 1, "v1=3 v2=1")
+	w.ro.Status.Abort = true
+	w.settle()
+	w.expect(degraded, 0, "v1=4")
+	if find(w.ro.Status.Conditions, v1alpha1.RolloutInvalidSpec) == nil {
+		t.Error("nobody tells of the missing Service any more")
+	}
+	w.problems = nil
+	w.settle()
+	if find(w.ro.Status.Conditions, v1alpha1.RolloutInvalidSpec) != nil || !w.ro.Status.Abort {
+		t.Errorf("status %+v", w.ro.Status)
+	}
+}
+
 func TestDeletedRolloutIsLeftAlone(t *testing.T) {
 	w := newWorld(t, 4, 1, 0)
 	at := metav1.NewTime(w.now)

@@ -294,7 +294,7 @@ func pauseEnd(v *view, r *record) (end time.Time, timed bool) {
 // broken stable set must not block its repair), and nothing else serving.
 func reached(v *view, r record) bool {
 	want := target(v, &r)
-	if v.current.Spec != want.Canary || v.current.Available < want.Canary {
+	if v.unreported() || v.current.Spec != want.Canary || v.current.Available < want.Canary {
 		return false
 	}
 	if v.stable != nil && (v.stable.Spec != want.Stable || v.stable.Replicas != want.Stable) {

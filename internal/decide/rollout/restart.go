@@ -39,7 +39,7 @@ func restart(v *view, r record) (record, []plan.Action) {
 		return r, nil
 	}
 	at := *v.ro.Spec.RestartAt
-	if v.o.PodsLookedAt.IsZero() {
+	if v.o.PodsLookedAt.IsZero() || v.unreported() {
 		return r, nil // the pods are listed for the next pass
 	}
 	if r.Restart == nil || !Restarted(&at, &r.Restart.At) {

@@ -86,6 +86,9 @@ func resize(v *view, r *record) []plan.Action {
 	f, want := v.fleet(), target(v, r)
 	others := f.Elsewhere()
 	next := scale.Next(v.budget, want, f.Canary, f.Stable, others)
+	if v.unreported() {
+		next = scale.Split{Canary: max(next.Canary, f.Canary.Spec), Stable: max(next.Stable, f.Stable.Spec)}
+	}
 	if v.stable != nil {
 		if size := v.floor(v.stable, next.Stable); size != v.stable.Spec {
 			return []plan.Action{v.order(v.stable, size, why(r, want.Stable, "stable"))}
@@ -96,10 +99,21 @@ func resize(v *view, r *record) []plan.Action {
 			return []plan.Action{v.order(v.current, size, why(r, want.Canary, "canary"))}
 		}
 	}
-	if r.Hold != nil && !r.Aborted || others == 0 {
+	if r.Hold != nil && !r.Aborted || others == 0 || v.unreported() {
 		return nil
 	}
 	return drain(v, f, want.Canary)
+}
+
+// unreported tells that a set has not answered to its last order yet. Its count
+// of available pods is then of another size, and proves nothing: pods may be
+// added on the strength of it, but none taken away.
+func (v *view) unreported() bool {
+	late := false
+	v.all(func(s *Set) {
+		late = late || !s.Observed && !s.Deleting && (s.Spec > 0 || s.Replicas > 0)
+	})
+	return late
 }
 
 // drain takes away the pods of superseded revisions, or, where the budget has

@@ -131,11 +131,9 @@ func currentAvailable(v *view) int32 {
 // scaled, commands stay as they are until it can, and the status says why.
 func refuse(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	st := *v.ro.Status.DeepCopy()
-	first := v.o.Problems[0]
-	now := metav1.NewTime(v.now)
-	message := fmt.Sprintf("The Rollout %q is invalid: %s", v.ro.Name, ProblemText(first))
-	st.Conditions = set(st.Conditions, verdict{v1alpha1.RolloutInvalidSpec, corev1.ConditionTrue, v1alpha1.ReasonInvalidSpec, message, true}, now)
-	st.Phase, st.Message = v1alpha1.RolloutPhaseDegraded, "InvalidSpec: "+message
+	first, invalid := v.o.Problems[0], invalidSpec(v)
+	st.Conditions = set(st.Conditions, invalid, metav1.NewTime(v.now))
+	st.Phase, st.Message = v1alpha1.RolloutPhaseDegraded, "InvalidSpec: "+invalid.message
 	st.ObservedGeneration = generation(v.ro)
 	st.Selector = metav1.FormatLabelSelector(v.ro.Spec.Selector)
 	if v.ro.Status.Selector != "" {
@@ -149,7 +147,7 @@ func refuse(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 		p.Notes = append(p.Notes, addedNote())
 	}
 	p.Notes = append(p.Notes, droppedNotes(v)...)
-	p.Notes = append(p.Notes, plan.Note{Rank: plan.RankProblem, Message: message})
+	p.Notes = append(p.Notes, plan.Note{Rank: plan.RankProblem, Message: invalid.message})
 	p.Waiting = &plan.Waiting{For: "a valid spec: " + ProblemText(first), Since: transition(st.Conditions, v1alpha1.RolloutInvalidSpec),
 		Ends: "a change of the rollout", On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name}}
 	if first.OnName != "" {
@@ -157,6 +155,12 @@ func refuse(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 		p.Waiting.On = &plan.Ref{Kind: plan.Kind(first.OnKind), Name: first.OnName}
 	}
 	return p
+}
+
+// invalidSpec is the condition that tells the first problem.
+func invalidSpec(v *view) verdict {
+	message := fmt.Sprintf("The Rollout %q is invalid: %s", v.ro.Name, ProblemText(v.o.Problems[0]))
+	return verdict{v1alpha1.RolloutInvalidSpec, corev1.ConditionTrue, v1alpha1.ReasonInvalidSpec, message, true}
 }
 
 // ProblemText is a problem in one line: path, value, and what would be right.

@@ -153,7 +153,7 @@ func currentMetadata(v *view, s *Set, a *plan.PatchReplicaSet) {
 // forget gives the deletions of old revisions beyond revisionHistoryLimit: the
 // oldest first, and only sets that are known to have no pods.
 func forget(v *view) []plan.Action {
-	surplus := len(v.others) - int(v1alpha1.RevisionHistoryLimitOrDefault(v.ro.Spec.RevisionHistoryLimit))
+	surplus := len(v.others) - int(max(0, v1alpha1.RevisionHistoryLimitOrDefault(v.ro.Spec.RevisionHistoryLimit)))
 	var actions []plan.Action
 	for i := 0; i < surplus; i++ {
 		s := v.others[i]

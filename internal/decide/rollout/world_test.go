@@ -28,6 +28,7 @@ type world struct {
 	events   []string
 	wake     time.Time
 	services map[string]Service
+	problems []Problem
 	last     plan.Plan[v1alpha1.RolloutStatus]
 }
 
@@ -57,7 +58,7 @@ func (w *world) observed() Observed {
 	for k, s := range w.services {
 		services[k] = s
 	}
-	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services, PodsLookedAt: w.now,
+	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services, Problems: w.problems, PodsLookedAt: w.now,
 		Template: Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
 }
 
