@@ -125,7 +125,9 @@ func (l *Loop) act(ctx context.Context, key types.NamespacedName, o *observe.Obs
 		l.failures.forget(key)
 		return
 	}
-	out.Wake = sooner(out.Wake, now.Add(l.failures.failed(key, done, now)))
+	// An early wake of the plan counts on writes that were not made: the backoff
+	// stands alone, and is shorter than any wake that matters.
+	out.Wake = now.Add(l.failures.failed(key, done, now))
 }
 
 // decide runs the decision and turns a panic into an error that names the object.
