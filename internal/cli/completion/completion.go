@@ -6,6 +6,7 @@ package completion
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/sluice-project/sluice/internal/cli/session"
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 		Short: "Write a completion script for a shell",
 		Long: "Write a script that makes a shell complete commands, flags and names of rollouts.\n\n" +
 			"The script completes the executable " + s.Binary + ". For " + s.Program + " put an executable named\n" +
-			"kubectl_complete-" + pluginName(s.Binary) + " in your PATH that calls: " + s.Binary + " __complete \"$@\"",
+			"kubectl_complete-" + strings.TrimPrefix(s.Binary, "kubectl-") + " in your PATH that calls: " + s.Binary + " __complete \"$@\"",
 		Example: s.Examples(
 			"# Load completion into this bash",
 			"source <("+s.Binary+" completion bash)"),
@@ -49,19 +50,6 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 			return run(cmd.Context(), o)
 		},
 	}
-}
-
-func pluginName(binary string) string {
-	name := []byte(binary)
-	if len(name) > len("kubectl-") {
-		name = name[len("kubectl-"):]
-	}
-	for i, c := range name {
-		if c == '-' {
-			name[i] = '_'
-		}
-	}
-	return string(name)
 }
 
 // Run writes the script.

@@ -33,7 +33,7 @@ func shop() explain.View {
 			{Number: 3, Sets: []explain.Set{{
 				Name: "shop-new", Created: ago(4 * time.Minute), Status: explain.SetProgressing, Tags: []explain.Tag{explain.TagCanary},
 				Pods: []explain.Pod{
-					{Name: "shop-new-a", Created: ago(3 * time.Minute), Status: "CrashLoopBackOff", Of: 2, Ready: 1, Restarts: 5, Problem: "container app: exit code 1"},
+					{Name: "shop-new-a", Created: ago(3 * time.Minute), Status: "CrashLoopBackOff", Of: 2, Ready: 1, Restarts: 5, Problem: "CrashLoopBackOff: container app: exit code 1"},
 					{Name: "shop-new-b", Created: ago(30 * time.Second), Status: "Running", Of: 2, Ready: 2},
 				},
 			}}},

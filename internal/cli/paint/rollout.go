@@ -137,7 +137,7 @@ func podInfo(p explain.Pod) string {
 		info += fmt.Sprintf(",restarts:%d", p.Restarts)
 	}
 	if p.Problem != "" {
-		info += "; " + p.Problem
+		info += "; " + strings.TrimPrefix(p.Problem, p.Status+": ") // the status has its own column
 	}
 	return info
 }
