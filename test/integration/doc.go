@@ -25,6 +25,6 @@
 //
 // takes it out for a reason of its own (say, a time of the controller that no
 // field of a spec shortens). After a scenario has passed, its milestones, the
-// ordered changes of phase, step, abort, current, stable and weights, must be
-// those of virtual time.
+// ordered changes of step, abort, current, stable and weights and the phases in
+// which it rested between them, must be those of virtual time.
 package integration

@@ -3,11 +3,13 @@ package integration
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -16,41 +18,63 @@ import (
 	"github.com/sluice-project/sluice/internal/simulate/script"
 )
 
-// milestones keeps what a rollout goes through, as both worlds see it: each
-// change of phase, step, abort, current, stable and weights. Revisions are
-// named by the order in which they were first current, since numbers move.
+// milestones keeps what rollouts go through, as both worlds see it: each change of
+// step, abort, current, stable and weights, with the phase in which the rollout
+// then rested. Revisions are named by the order in which they were first current,
+// since numbers move.
 type milestones struct {
 	mu    sync.Mutex
 	names map[string]map[string]string
-	story map[string][]string
+	story map[string][]milestone
+	// version is the newest that was seen of each rollout.
+	version map[string]string
+	news    chan struct{}
 }
 
+type milestone struct{ place, phase string }
+
+// String implements fmt.Stringer.
+func (m milestone) String() string { return m.place + ": " + m.phase }
+
 func newMilestones() *milestones {
-	return &milestones{names: map[string]map[string]string{}, story: map[string][]string{}}
+	return &milestones{names: map[string]map[string]string{}, story: map[string][]milestone{}, version: map[string]string{}, news: make(chan struct{}, 1)}
 }
 
 func (m *milestones) see(ro *v1alpha1.Rollout) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.version[ro.Name] = ro.ResourceVersion
+	select {
+	case m.news <- struct{}{}:
+	default:
+	}
 	st := &ro.Status
 	if st.CurrentPodHash == "" {
 		return // not looked at yet
 	}
 	phase, _ := explain.Phase(ro)
-	line := fmt.Sprintf("%s, current %s, stable %s", phase, m.name(ro.Name, st.CurrentPodHash), m.name(ro.Name, st.StableRS))
+	next := milestone{place: m.place(ro), phase: string(phase)}
+	story := m.story[ro.Name]
+	if n := len(story); n > 0 && story[n-1].place == next.place {
+		story[n-1] = next
+		return
+	}
+	m.story[ro.Name] = append(story, next)
+}
+
+func (m *milestones) place(ro *v1alpha1.Rollout) string {
+	st := &ro.Status
+	text := fmt.Sprintf("current %s, stable %s", m.name(ro.Name, st.CurrentPodHash), m.name(ro.Name, st.StableRS))
 	if st.CurrentStepIndex != nil {
-		line += fmt.Sprintf(", step %d", *st.CurrentStepIndex)
+		text += fmt.Sprintf(", step %d", *st.CurrentStepIndex)
 	}
 	if st.Abort {
-		line += ", aborted"
+		text += ", aborted"
 	}
 	if w := st.Canary.Weights; w != nil {
-		line += fmt.Sprintf(", weights %d/%d", w.Canary.Weight, w.Stable.Weight)
+		text += fmt.Sprintf(", weights %d/%d", w.Canary.Weight, w.Stable.Weight)
 	}
-	story := m.story[ro.Name]
-	if len(story) == 0 || story[len(story)-1] != line {
-		m.story[ro.Name] = append(story, line)
-	}
+	return text
 }
 
 func (m *milestones) name(rollout, hash string) string {
@@ -73,7 +97,7 @@ func (m *milestones) String() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var b strings.Builder
-	for _, name := range slices.Sorted(mapKeys(m.story)) {
+	for _, name := range slices.Sorted(maps.Keys(m.story)) {
 		for _, line := range m.story[name] {
 			fmt.Fprintf(&b, "%s: %s\n", name, line)
 		}
@@ -81,14 +105,15 @@ func (m *milestones) String() string {
 	return b.String()
 }
 
-func mapKeys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
+// differ tells whether two stories differ. Progressing is the phase in which a
+// rollout is until it rests: how much of it is seen lies with the pods, so it
+// agrees with every other phase.
+func differ(a, b *milestones) bool {
+	same := func(x, y milestone) bool {
+		const between = string(v1alpha1.RolloutPhaseProgressing)
+		return x.place == y.place && (x.phase == y.phase || x.phase == between || y.phase == between)
 	}
+	return !maps.EqualFunc(a.story, b.story, func(x, y []milestone) bool { return slices.EqualFunc(x, y, same) })
 }
 
 // virtually plays a script in virtual time and gives its milestones.
@@ -116,6 +141,33 @@ func (w *seen) Run(limit time.Duration, done func() (bool, error)) (bool, error)
 		}
 		return done()
 	})
+}
+
+// caughtUp waits until all is seen that is stored now.
+func (c *cluster) caughtUp(ctx context.Context, namespace string, m *milestones) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var list v1alpha1.RolloutList
+	if err := c.client.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		for m.behind(&list.Items[i]) {
+			select {
+			case <-m.news:
+			case <-ctx.Done():
+				return fmt.Errorf("the watch did not show version %s of %s", list.Items[i].ResourceVersion, list.Items[i].Name)
+			}
+		}
+	}
+	return nil
+}
+
+func (m *milestones) behind(ro *v1alpha1.Rollout) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	order, err := resourceversion.CompareResourceVersion(m.version[ro.Name], ro.ResourceVersion)
+	return err != nil || order < 0
 }
 
 // watchMilestones follows the rollouts of a namespace until the context ends.

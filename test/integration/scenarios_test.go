@@ -72,12 +72,17 @@ func (c *cluster) testScenario(t *testing.T, via *recorder, file string) {
 		t.Fatalf("%v\nmilestones so far:\n%s", err, real)
 	}
 	t.Logf("passed in %s", time.Since(began).Round(time.Second))
-	virtual, err := virtually(ctx, s)
+	if err := c.caughtUp(ctx, namespace, real); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	virtual, err := virtually(t.Context(), s)
 	if err != nil {
 		t.Fatalf("in virtual time, at the same pace: %v", err)
 	}
-	if d := cmp.Diff(strings.Split(virtual.String(), "\n"), strings.Split(real.String(), "\n")); d != "" {
-		t.Errorf("the worlds differ (- virtual, + real):\n%s", d)
+	if differ(virtual, real) {
+		t.Errorf("the worlds differ (- virtual, + real):\n%s",
+			cmp.Diff(strings.Split(virtual.String(), "\n"), strings.Split(real.String(), "\n")))
 	}
 }
 

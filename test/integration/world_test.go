@@ -32,12 +32,13 @@ type world struct {
 
 	mu      sync.Mutex
 	wishes  map[string]string // by image
-	changed map[string]bool   // images whose wish has changed since pods were made of it
+	used    map[string]bool   // images that templates were written with
+	changed map[string]bool   // images whose wish has changed since
 }
 
 // newWorld makes the world of a namespace; it lasts as long as the context.
 func newWorld(ctx context.Context, c *cluster, namespace string, via *recorder) *world {
-	w := &world{ctx: ctx, cluster: c, namespace: namespace, via: via, wishes: map[string]string{}, changed: map[string]bool{}}
+	w := &world{ctx: ctx, cluster: c, namespace: namespace, via: via, wishes: map[string]string{}, used: map[string]bool{}, changed: map[string]bool{}}
 	w.changes = c.changes(ctx, namespace, &v1alpha1.RolloutList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{}, &corev1.EventList{})
 	return w
 }
@@ -154,9 +155,8 @@ func (w *world) Behave(image string, b script.Behaviour) error {
 		return fmt.Errorf("the local cluster has no pods that are %q", b.Kind)
 	}
 	w.mu.Lock()
-	_, before := w.wishes[image]
 	w.wishes[image] = wish
-	if before {
+	if w.used[image] {
 		w.changed[image] = true
 	}
 	w.mu.Unlock()
@@ -228,12 +228,15 @@ func (c *wishful) mark(obj client.Object) {
 	if !ok || len(ro.Spec.Template.Spec.Containers) == 0 {
 		return
 	}
-	t := &ro.Spec.Template.ObjectMeta
-	wish, changed := c.world.wish(ro.Spec.Template.Spec.Containers[0].Image)
+	t, image := &ro.Spec.Template.ObjectMeta, ro.Spec.Template.Spec.Containers[0].Image
+	wish, changed := c.world.wish(image)
 	switch {
 	case wish == "":
 		delete(t.Annotations, podAnnotation)
 	case !changed: // another wish would be another template
 		metav1.SetMetaDataAnnotation(t, podAnnotation, wish)
 	}
+	c.world.mu.Lock()
+	defer c.world.mu.Unlock()
+	c.world.used[image] = true
 }

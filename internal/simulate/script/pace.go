@@ -27,7 +27,8 @@ type Pace struct {
 	Patience time.Duration
 	// Watch is the longest time of a hold or of a count of writes.
 	Watch time.Duration
-	// Settle is how long an expect may stay unseen.
+	// Settle is how long an expect may stay unseen, and how long a count of
+	// writes waits for a quiet second to begin with.
 	Settle time.Duration
 }
 
@@ -65,7 +66,7 @@ func (p Pace) action(do action) action {
 		a.span = min(p.div(a.span), p.Watch)
 		return a
 	case expectWrites:
-		a.span = min(p.div(a.span), p.Watch)
+		a.span, a.settle = min(p.div(a.span), p.Watch), p.Settle
 		return a
 	case advance:
 		a.span = p.div(a.span)

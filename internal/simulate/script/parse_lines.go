@@ -44,7 +44,7 @@ func readExpect(_ *parser, w *words) (action, error) {
 		return nil, errors.New("expect writes needs: during DURATION")
 	}
 	d, err := w.duration()
-	return expectWrites{b, d}, err
+	return expectWrites{bound: b, span: d}, err
 }
 
 // readService reads: service NAME for ROLLOUT.

@@ -211,6 +211,15 @@ func (r *Runner) count(a expectWrites) error {
 	if !ok {
 		return fmt.Errorf("this world counts no writes")
 	}
+	for end := r.World.Now().Add(a.settle); r.World.Now().Before(end); {
+		before := w.Writes()
+		if _, err := r.World.Run(time.Second, func() (bool, error) { return false, nil }); err != nil {
+			return err
+		}
+		if w.Writes() == before {
+			break
+		}
+	}
 	before := w.Writes()
 	if _, err := r.World.Run(a.span, func() (bool, error) { return false, nil }); err != nil {
 		return err

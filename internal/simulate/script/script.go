@@ -99,6 +99,8 @@ type (
 	expectWrites struct {
 		bound bound
 		span  time.Duration
+		// settle is how long to wait, at most, for a second without writes first.
+		settle time.Duration
 	}
 	// advance lets time pass.
 	advance struct{ span time.Duration }
