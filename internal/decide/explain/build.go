@@ -23,7 +23,7 @@ func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], images map[s
 		Created:   ro.CreationTimestamp.Time,
 		Phase:     phase,
 		Message:   message,
-		Waiting:   waitingOf(ro, &p, now),
+		Waiting:   waitingOf(o, &p, now),
 		Problems:  problems(o),
 		Strategy:  Strategy(ro),
 		Replicas: Replicas{
@@ -254,7 +254,18 @@ func imagesOf(sets map[string]Set) []Image {
 	return out
 }
 
+// foreign tells that another controller carries the rollout out: it has released
+// something, and there is no record of ours. What that one can do, and what it
+// waits for, is not known here.
+func foreign(ro *v1alpha1.Rollout) bool {
+	invalid := slices.ContainsFunc(ro.Status.Conditions, func(c v1alpha1.RolloutCondition) bool { return c.Type == v1alpha1.RolloutInvalidSpec })
+	return ro.Status.Progress == nil && ro.Status.CurrentPodHash != "" && !invalid
+}
+
 func problems(o rollout.Observed) []string {
+	if foreign(o.Rollout) {
+		return nil
+	}
 	var out []string
 	for _, p := range o.Problems {
 		out = append(out, Problem(p))

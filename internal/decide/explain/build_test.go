@@ -21,6 +21,7 @@ func inUpdate() rollout.Observed {
 		ro.Status = v1alpha1.RolloutStatus{
 			ObservedGeneration: "4", CurrentPodHash: "new", StableRS: "old", CurrentStepIndex: &one,
 			Replicas: 5, UpdatedReplicas: 2, ReadyReplicas: 4, AvailableReplicas: 4, Phase: "Progressing", Message: "more replicas need to be updated",
+			Progress: &v1alpha1.RolloutProgress{PodHash: "new"},
 		}
 	})
 	return rollout.Observed{
@@ -75,7 +76,8 @@ func TestBuildHeader(t *testing.T) {
 	v.Revisions = nil
 	want := View{
 		Name: "web", Namespace: "shop", Created: now().Add(-time.Hour), Phase: "Progressing", Message: "more replicas need to be updated",
-		Waiting: &Waiting{For: "1 of 2 pods", Since: now().Add(-14 * time.Second), Ends: "those pods", Line: "1 of 2 pods, for 14s; ends with those pods"},
+		Waiting: &Waiting{For: "a spec that can be carried out", Since: now().Add(-14 * time.Second), Ends: "those pods",
+			Line: "a spec that can be carried out, for 14s; ends with those pods"},
 		Problems: []string{
 			"spec.strategy.canary.steps[0].setWeight: Invalid value: 200: must be at most 100",
 			"ignored: spec.template.spec.containers[0].resources: cannot be read",
@@ -249,6 +251,20 @@ func TestWhatTheControllerHasNotSeenIsWhatIsWaitedFor(t *testing.T) {
 	p.Actions = []plan.Action{plan.DeleteReplicaSet{Ref: plan.Ref{Kind: plan.KindReplicaSet, Name: "web-1"}, Why: "the history is full"}}
 	if got, want := line(made(nil)), "the controller to change ReplicaSet web-1: the history is full; ends with that change"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+func TestWhatAnotherControllerDoesIsNotExplained(t *testing.T) {
+	p := plan.Plan[v1alpha1.RolloutStatus]{Waiting: &plan.Waiting{For: "pods"}}
+	o := inUpdate()
+	o.Rollout.Status.Progress = nil
+	if v := Build(o, p, nil, now()); v.Waiting != nil || v.Problems != nil {
+		t.Errorf("it waits for %v and has the problems %v", v.Waiting, v.Problems)
+	}
+	o.Rollout.Status.Conditions = []v1alpha1.RolloutCondition{{Type: v1alpha1.RolloutInvalidSpec}}
+	v := Build(o, p, nil, now())
+	if v.Waiting == nil || v.Waiting.Line != "a spec that can be carried out" || len(v.Problems) != 2 {
+		t.Errorf("a spec that was refused waits for %v and has the problems %v", v.Waiting, v.Problems)
 	}
 }
 

@@ -19,6 +19,7 @@ func made(f func(*v1alpha1.Rollout)) *v1alpha1.Rollout {
 	ro.Status = v1alpha1.RolloutStatus{
 		ObservedGeneration: "4", CurrentPodHash: "new", StableRS: "new", CurrentStepIndex: &index,
 		Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3,
+		Progress: &v1alpha1.RolloutProgress{PodHash: "new"},
 	}
 	if f != nil {
 		f(ro)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
 )
 
 // Waiting answers what is waited for, since when, and what ends it.
@@ -25,8 +26,8 @@ type Waiting struct {
 // object: then the plan speaks of what it will wait for after that.
 //
 // A plan with actions is one that the controller has yet to carry out.
-func waitingOf(ro *v1alpha1.Rollout, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) *Waiting {
-	w := p.Waiting
+func waitingOf(o rollout.Observed, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) *Waiting {
+	ro, w := o.Rollout, p.Waiting
 	switch s := &ro.Status; {
 	case !Observed(ro):
 		w = &plan.Waiting{
@@ -38,6 +39,13 @@ func waitingOf(ro *v1alpha1.Rollout, p *plan.Plan[v1alpha1.RolloutStatus], now t
 			For: "a controller to take the rollout up", Since: ro.CreationTimestamp.Time,
 			Ends: "its first look; if that does not come, see whether one runs for this namespace and instance",
 		}
+	case foreign(ro):
+		return nil
+	case len(o.Problems) > 0 && w != nil:
+		// The problems have lines of their own.
+		brief := *w
+		brief.For = "a spec that can be carried out"
+		w = &brief
 	case len(p.Actions) > 0:
 		ref := p.Actions[0].Target()
 		w = &plan.Waiting{For: "the controller to change " + string(ref.Kind) + " " + ref.Name + ": " + p.Actions[0].Reason(), Ends: "that change"}
