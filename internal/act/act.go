@@ -217,7 +217,7 @@ func (w *writer) perform(ctx context.Context, action plan.Action) error {
 func (w *writer) patchSet(ctx context.Context, a plan.PatchReplicaSet) error {
 	meta := metadata(a.Ref, annotations(a.Annotations))
 	if a.Adopt {
-		meta["ownerReferences"] = []metav1.OwnerReference{owner(w.ro)}
+		meta["ownerReferences"] = append(kept(a.Keep), owner(w.ro))
 	}
 	spec := map[string]any{}
 	if a.Replicas != nil {

@@ -104,6 +104,14 @@ func owner(ro *v1alpha1.Rollout) metav1.OwnerReference {
 	return *metav1.NewControllerRef(ro, v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout))
 }
 
+func kept(owners []plan.Owner) []metav1.OwnerReference {
+	out := make([]metav1.OwnerReference, len(owners))
+	for i, o := range owners {
+		out[i] = metav1.OwnerReference{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: types.UID(o.UID), BlockOwnerDeletion: o.Blocks}
+	}
+	return out
+}
+
 func (w *writer) createSet(ctx context.Context, a plan.CreateReplicaSet) error {
 	obj := newSet(w.ro, a)
 	return w.send(ctx, plan.KindReplicaSet, "create", obj, func(ctx context.Context) error {

@@ -3,6 +3,7 @@ package act_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,6 +161,34 @@ func TestAPlanIsWrittenInOrder(t *testing.T) {
 	}
 	if p := w.store.Peek(plan.KindPod, w.key("web-one-x")); p != nil && p.GetDeletionTimestamp() == nil {
 		t.Error("the pod was not evicted")
+	}
+}
+
+func TestAnAdoptedSetKeepsItsOtherOwners(t *testing.T) {
+	w := newWorld(t)
+	rs := w.rs.DeepCopy()
+	controls := true
+	rs.OwnerReferences = []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "ConfigMap", Name: "bill", UID: "cm"},
+		{APIVersion: "argoproj.io/v1alpha1", Kind: "Rollout", Name: "web", UID: "of-a-backup", Controller: &controls}}
+	if err := w.store.Client(store.Hooks{}).Update(context.Background(), rs); err != nil {
+		t.Fatal(err)
+	}
+	p := &statusPlan{Actions: plan.Actions{plan.PatchReplicaSet{Ref: w.ref(plan.KindReplicaSet, rs), Adopt: true,
+		Keep: []plan.Owner{{APIVersion: "v1", Kind: "ConfigMap", Name: "bill", UID: "cm"}}}}}
+	if out := w.actor().Rollout(context.Background(), w.ro, p, w.now); out.Err != nil {
+		t.Fatal(out.Err)
+	}
+	got := &appsv1.ReplicaSet{}
+	if err := w.client.Get(context.Background(), w.key("web-one"), got); err != nil {
+		t.Fatal(err)
+	}
+	var owners []string
+	for _, o := range got.OwnerReferences {
+		owners = append(owners, o.Kind+" "+string(o.UID))
+	}
+	if want := []string{"ConfigMap cm", "Rollout " + string(w.ro.UID)}; !slices.Equal(owners, want) {
+		t.Errorf("owners %v, want %v", owners, want)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 )
 
@@ -140,6 +141,9 @@ func set(rs *appsv1.ReplicaSet, adopt bool) rollout.Set {
 		Experiment:      rs.Annotations[v1alpha1.AnnotationExperimentName] != "",
 		Annotations:     rs.Annotations,
 	}
+	if adopt {
+		s.Owners = others(rs)
+	}
 	if rs.Spec.Replicas != nil {
 		s.Spec = *rs.Spec.Replicas
 	}
@@ -152,6 +156,17 @@ func set(rs *appsv1.ReplicaSet, adopt bool) rollout.Set {
 		}
 	}
 	return s
+}
+
+// others are the owners of a set next to its controller.
+func others(rs *appsv1.ReplicaSet) []plan.Owner {
+	var out []plan.Owner
+	for _, o := range rs.OwnerReferences {
+		if o.Controller == nil || !*o.Controller {
+			out = append(out, plan.Owner{APIVersion: o.APIVersion, Kind: o.Kind, Name: o.Name, UID: string(o.UID), Blocks: o.BlockOwnerDeletion})
+		}
+	}
+	return out
 }
 
 // number reads a whole number that fits 31 bits, else gives the other value:

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 )
 
@@ -106,7 +107,8 @@ func TestReadingASet(t *testing.T) {
 	rs := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "web-abc", UID: "u", ResourceVersion: "7", Generation: 2, CreationTimestamp: metav1.NewTime(created),
-			Labels: map[string]string{v1alpha1.LabelPodTemplateHash: "abc"},
+			Labels:          map[string]string{v1alpha1.LabelPodTemplateHash: "abc"},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "bill", UID: "cm"}},
 			Annotations: map[string]string{
 				v1alpha1.AnnotationTemplateDigest:    "v1:d",
 				v1alpha1.AnnotationRevision:          "4",
@@ -125,6 +127,7 @@ func TestReadingASet(t *testing.T) {
 		Name: "web-abc", UID: "u", Version: "7", Created: created, Hash: "abc", Digest: "v1:d",
 		Revision: 4, History: "1,2", Desired: 5, Promoted: 3, MinReadySeconds: 6,
 		Spec: 3, Replicas: 3, Ready: 2, Available: 1, Observed: true, Adopt: true,
+		Owners:      []plan.Owner{{APIVersion: "v1", Kind: "ConfigMap", Name: "bill", UID: "cm"}},
 		ScaleDownAt: time.Date(2026, 1, 2, 3, 5, 0, 0, time.UTC),
 		Failure:     "exceeded quota", FailureReason: "FailedCreate", Annotations: rs.Annotations,
 	}

@@ -95,6 +95,16 @@ type CreateReplicaSet struct {
 	Why         string `json:"why"`
 }
 
+// Owner is an owner reference that does not control.
+type Owner struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
+	// Blocks is blockOwnerDeletion.
+	Blocks *bool `json:"blocks,omitempty"`
+}
+
 // PatchReplicaSet changes size and metadata of an owned set in one write.
 type PatchReplicaSet struct {
 	Ref Ref `json:"ref"`
@@ -104,9 +114,11 @@ type PatchReplicaSet struct {
 	// MinReadySeconds, when set, is the new value.
 	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
 	Annotations     []Pair `json:"annotations,omitempty"`
-	// Adopt replaces a missing or stale controller reference by ours.
-	Adopt bool   `json:"adopt,omitempty"`
-	Why   string `json:"why"`
+	// Adopt replaces a missing or stale controller reference by ours; Keep are
+	// the other owners of the set, which it does not lose.
+	Adopt bool    `json:"adopt,omitempty"`
+	Keep  []Owner `json:"keep,omitempty"`
+	Why   string  `json:"why"`
 }
 
 // DeleteReplicaSet removes an owned set that has no pods.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
 )
 
 // Observed is everything that a decision rests on. It is read, never changed.
@@ -77,6 +78,8 @@ type Set struct {
 	FailureReason string
 	// Adopt is set when the controller reference is missing or stale.
 	Adopt bool
+	// Owners are the owners next to the controller; read for sets to adopt.
+	Owners []plan.Owner
 	// Deleting is set when the set has a deletion time.
 	Deleting bool
 	// Experiment is set for sets that belong to an experiment step.

@@ -105,7 +105,7 @@ func upkeep(v *view, r *record) []plan.Action {
 		if s.Deleting {
 			return
 		}
-		a := plan.PatchReplicaSet{Ref: ref(s), Adopt: s.Adopt}
+		a := plan.PatchReplicaSet{Ref: ref(s), Adopt: s.Adopt, Keep: s.Owners}
 		if s == v.current {
 			currentMetadata(v, s, &a)
 		}
