@@ -28,7 +28,8 @@ import (
 const (
 	// failures is how many watches in a row may fail before a kind is given up.
 	failures = 5
-	// pause is the time between two tries.
+	// pause is the time before the first new try; it doubles with each, so that an
+	// API server may be away for half a minute.
 	pause = time.Second
 )
 
@@ -187,7 +188,7 @@ func (m *Mirror) follow(gvk schema.GroupVersionKind, k *copies) {
 		}
 		select {
 		case <-m.life.Done():
-		case <-time.After(pause):
+		case <-time.After(pause << (failed - 1)):
 		}
 	}
 }
