@@ -133,12 +133,11 @@ func (declined) Error() string { return "nothing was done" }
 func (d *demo) confirm(where string) error {
 	d.say("KUBECONFIG is set, so the demo uses that cluster: %s", where)
 	d.note("It makes a namespace, and the definitions of Rollouts if they are missing, and removes both in the end.")
-	if !d.terminal {
-		return nil
+	answer := os.Getenv("YES")
+	if answer == "" {
+		fmt.Print("   Go on? [y/N] (YES=y says so beforehand) ")
+		_, _ = fmt.Fscanln(os.Stdin, &answer) // no answer is no
 	}
-	fmt.Print("   Go on? [y/N] ")
-	answer := ""
-	_, _ = fmt.Fscanln(os.Stdin, &answer) // no answer is no
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
 		return declined{}
 	}

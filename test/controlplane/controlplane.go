@@ -47,7 +47,9 @@ type Cluster struct {
 func Start(t testing.TB) Cluster {
 	t.Helper()
 	if path := os.Getenv(kubeconfigEnv); path != "" {
-		return existing(t, path)
+		if c, ok := existing(t, path); ok {
+			return c
+		}
 	}
 	if dir := os.Getenv(assetsEnv); dir != "" {
 		return fromAssets(t, dir)
@@ -63,16 +65,19 @@ func (c Cluster) NeedPods(t testing.TB) {
 	}
 }
 
-func existing(t testing.TB, path string) Cluster {
+// existing is the cluster of a kubeconfig, if it is on this machine: tests never
+// meet another one that happens to be configured in the caller's shell.
+func existing(t testing.TB, path string) (Cluster, bool) {
 	t.Helper()
 	config, err := load(path)
 	if err != nil {
 		t.Fatalf("%s: %v", kubeconfigEnv, err)
 	}
 	if !local(config.Host) {
-		t.Fatalf("%s leads to %s; tests run on a cluster of this machine only", kubeconfigEnv, config.Host)
+		t.Logf("%s leads to %s, which is not on this machine: it is left alone", kubeconfigEnv, config.Host)
+		return Cluster{}, false
 	}
-	return Cluster{Config: config, Kubeconfig: path, Pods: true}
+	return Cluster{Config: config, Kubeconfig: path, Pods: true}, true
 }
 
 func load(path string) (*rest.Config, error) {

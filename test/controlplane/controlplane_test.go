@@ -32,6 +32,19 @@ func TestLocalKnowsTheLoopback(t *testing.T) {
 	}
 }
 
+func TestAClusterElsewhereIsLeftAlone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	for server, want := range map[string]bool{"https://192.0.2.1:6443": false, "https://127.0.0.1:1": true} {
+		content := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c}}]\nclusters: [{name: c, cluster: {server: '" + server + "'}}]\n"
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := existing(t, file); ok != want {
+			t.Errorf("a cluster at %s is used: %v, want %v", server, ok, want)
+		}
+	}
+}
+
 func TestSaysReadyWaitsForTheWord(t *testing.T) {
 	if !saysReady(strings.NewReader("kubeconfig: /x\nready in 4.2s\n")) {
 		t.Error("a cluster that was ready was not seen")
