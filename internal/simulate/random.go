@@ -53,11 +53,14 @@ func Shrink(r Result, decide Decision) Result {
 	}
 	for again := true; again; {
 		again = false
-		for i := len(r.Script) - 1; i > 0; i-- {
+		for i := len(r.Script) - 1; i >= 0; i-- {
 			if strings.HasPrefix(r.Script[i], "  image") {
 				continue
 			}
 			fewer := append(append([]string(nil), r.Script[:i]...), r.Script[i+1:]...)
+			if _, err := script.Parse("fewer", strings.Join(fewer, "\n")); err != nil {
+				continue
+			}
 			if n := RunLines(Options{Seed: r.Seed, Decide: decide}, fewer); n.Broken != nil && n.Broken.Law.ID == r.Broken.Law.ID {
 				r, again = n, true
 			}

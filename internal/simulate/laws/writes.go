@@ -87,7 +87,7 @@ func (j *Judge) resized(p *Pass, before, after *appsv1.ReplicaSet) {
 		j.check(Budget, p.Key, fmt.Sprintf("%s from %d to %d: %s", after.Name, *before.Spec.Replicas, *after.Spec.Replicas, found))
 	}
 	hash := after.Labels[v1alpha1.LabelPodTemplateHash]
-	if *after.Spec.Replicas == 0 && allowed.Replicas > 0 {
+	if *after.Spec.Replicas == 0 && j.room(p.Key.Namespace, ro, allowed) {
 		j.check(Unroute, p.Key, j.named(p.Key.Namespace, after.Name, hash))
 	}
 	canary, stable := hash == st.CurrentPodHash && hash != st.StableRS, hash == st.StableRS
@@ -97,6 +97,18 @@ func (j *Judge) resized(p *Pass, before, after *appsv1.ReplicaSet) {
 	if canary || stable {
 		j.headed(p, before, after)
 	}
+}
+
+// room tells whether the budget has room for a pod of every set that a Service
+// selects and one of the set that is to grow; without it one of them must go.
+func (j *Judge) room(namespace string, ro *v1alpha1.Rollout, a Allowance) bool {
+	selected := int32(0)
+	for _, rs := range j.sets(ro) {
+		if j.named(namespace, rs.Name, rs.Labels[v1alpha1.LabelPodTemplateHash]) != "" {
+			selected++
+		}
+	}
+	return a.Replicas > 0 && a.Replicas+a.Surge > selected
 }
 
 // named tells which Service's selector names a hash.

@@ -1,39 +1,43 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 )
 
 // mergeTyped applies a JSON merge patch straight to a typed value, and tells
 // whether it could. It gives what marshalling, merging and unmarshalling would
-// give, at a tenth of the cost; where it cannot be sure it changes nothing that
-// matters and returns false, and the caller takes the long way.
+// give, at a small part of the cost; where it cannot be sure it changes nothing
+// that matters and returns false, and the caller takes the long way.
 func (c fieldCache) mergeTyped(v reflect.Value, patch []byte) bool {
-	var keys map[string]json.RawMessage
-	if json.Unmarshal(patch, &keys) != nil || keys == nil {
+	if !json.Valid(patch) {
 		return false
 	}
-	return c.mergeStruct(v, keys)
+	r := &reader{b: patch}
+	return r.peek() == '{' && c.mergeStruct(v, r)
 }
 
-func (c fieldCache) mergeStruct(v reflect.Value, keys map[string]json.RawMessage) bool {
+func (c fieldCache) mergeStruct(v reflect.Value, r *reader) bool {
+	return c.eachField(v, r, c.mergeValue)
+}
+
+// eachField has read take the value of each field that the object names.
+func (c fieldCache) eachField(v reflect.Value, r *reader, read func(reflect.Value, *reader) bool) bool {
 	index := c.of(v.Type())
-	for k, raw := range keys {
-		at, ok := index[k]
+	return r.object(func(k []byte) bool {
+		at, ok := index[string(k)]
 		if !ok {
-			if caseFolds(index, k) {
+			if caseFolds(index, string(k)) {
 				return false
 			}
-			continue // an unknown field is pruned
+			r.skip() // an unknown field is pruned
+			return true
 		}
-		if !c.mergeValue(v.FieldByIndex(at), raw) {
-			return false
-		}
-	}
-	return true
+		return read(v.FieldByIndex(at), r)
+	})
 }
 
 // caseFolds tells whether a key would match a field if case did not count, as
@@ -47,82 +51,77 @@ func caseFolds(index map[string][]int, k string) bool {
 	return false
 }
 
-func (c fieldCache) mergeValue(f reflect.Value, raw json.RawMessage) bool {
-	raw = bytes.TrimSpace(raw)
-	if bytes.Equal(raw, []byte("null")) {
+// mergeValue merges the value that the reader stands at into a field. What lies
+// behind pointers and in maps is copied, since a stored object shares it.
+func (c fieldCache) mergeValue(f reflect.Value, r *reader) bool {
+	switch {
+	case r.peek() == 'n':
+		r.skip()
 		f.SetZero()
 		return true
-	}
-	if raw[0] != '{' || isLeaf(f.Type()) {
-		fresh := reflect.New(f.Type())
-		if json.Unmarshal(raw, fresh.Interface()) != nil {
-			return false
-		}
-		f.Set(fresh.Elem())
-		return true
-	}
-	var keys map[string]json.RawMessage
-	if json.Unmarshal(raw, &keys) != nil {
-		return false
+	case r.peek() != '{' || isLeaf(f.Type()):
+		return c.decode(f, r)
 	}
 	switch f.Kind() {
 	case reflect.Struct:
-		return c.mergeStruct(f, keys)
+		return c.mergeStruct(f, r)
 	case reflect.Pointer:
 		fresh := reflect.New(f.Type().Elem())
 		if !f.IsNil() {
 			fresh.Elem().Set(f.Elem())
 		}
-		if fresh.Elem().Kind() != reflect.Struct || !c.mergeStruct(fresh.Elem(), keys) {
+		if fresh.Elem().Kind() != reflect.Struct || !c.mergeStruct(fresh.Elem(), r) {
 			return false
 		}
 		f.Set(fresh)
 		return true
 	case reflect.Map:
-		return mergeMap(f, keys)
+		if m, ok := f.Addr().Interface().(*map[string]string); ok {
+			return mergeMap(m, r)
+		}
 	}
 	return false
 }
 
 // mergeMap merges into a map of texts; a copy, since the old one is shared.
-func mergeMap(f reflect.Value, keys map[string]json.RawMessage) bool {
-	if f.Type().Elem().Kind() != reflect.String {
-		return false
+func mergeMap(m *map[string]string, r *reader) bool {
+	fresh := maps.Clone(*m)
+	if fresh == nil {
+		fresh = map[string]string{}
 	}
-	fresh := reflect.MakeMapWithSize(f.Type(), f.Len()+len(keys))
-	for _, k := range f.MapKeys() {
-		fresh.SetMapIndex(k, f.MapIndex(k))
-	}
-	for k, raw := range keys {
-		key := reflect.ValueOf(k).Convert(f.Type().Key())
-		if bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
-			fresh.SetMapIndex(key, reflect.Value{})
-			continue
+	ok := r.object(func(k []byte) bool {
+		if r.peek() == 'n' {
+			r.skip()
+			delete(fresh, string(k))
+			return true
 		}
-		val := reflect.New(f.Type().Elem())
-		if json.Unmarshal(raw, val.Interface()) != nil {
-			return false
-		}
-		fresh.SetMapIndex(key, val.Elem())
+		text, ok := r.text()
+		fresh[string(k)] = string(text)
+		return ok
+	})
+	if len(fresh) == 0 {
+		fresh = nil
 	}
-	if fresh.Len() == 0 {
-		f.SetZero()
-		return true
-	}
-	f.Set(fresh)
-	return true
+	*m = fresh
+	return ok
 }
 
 // isLeaf tells whether values of the type are read as a whole: lists, texts,
 // numbers, and types with a decoder of their own.
 func isLeaf(t reflect.Type) bool {
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
-		return true
-	}
-	if t.Kind() == reflect.Pointer {
+	switch t.Kind() {
+	case reflect.Map:
+		return false
+	case reflect.Struct:
+		return decodesItself(t)
+	case reflect.Pointer:
 		return isLeaf(t.Elem())
 	}
-	return t.Kind() != reflect.Struct && t.Kind() != reflect.Map
+	return true
+}
+
+func decodesItself(t reflect.Type) bool {
+	return reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]())
 }
 
 // of gives the fields of a struct by their names on the wire.
@@ -150,4 +149,116 @@ func (c fieldCache) of(t reflect.Type) map[string][]int {
 	}
 	c[t] = m
 	return m
+}
+
+// reader walks over JSON that is known to be valid.
+type reader struct {
+	b  []byte
+	at int
+}
+
+// peek gives the first byte of what comes next.
+func (r *reader) peek() byte {
+	for r.b[r.at] <= ' ' {
+		r.at++
+	}
+	return r.b[r.at]
+}
+
+// object calls f with each key, which must read the value. It is false where f
+// is, and for keys that are escaped or come twice: what these mean is left to
+// the decoder of the standard library.
+func (r *reader) object(f func(key []byte) bool) bool {
+	var room [24]string
+	seen := room[:0]
+	for r.open('}') {
+		k, ok := r.text()
+		if !ok || slices.Contains(seen, string(k)) {
+			return false
+		}
+		seen = append(seen, string(k))
+		r.peek()
+		r.at++ // the colon
+		if !f(k) {
+			return false
+		}
+	}
+	return true
+}
+
+// list calls f for each element, which must read it.
+func (r *reader) list(f func() bool) bool {
+	for r.open(']') {
+		if !f() {
+			return false
+		}
+	}
+	return true
+}
+
+// open steps over a bracket or a comma, and tells whether another member comes.
+func (r *reader) open(end byte) bool {
+	if r.peek() == end {
+		r.at++
+		return false
+	}
+	r.at++
+	if r.peek() == end { // nothing is in between
+		r.at++
+		return false
+	}
+	return true
+}
+
+// text reads a plain text; false for any other value.
+func (r *reader) text() ([]byte, bool) {
+	if r.peek() != '"' {
+		return nil, false
+	}
+	for i := r.at + 1; ; i++ {
+		switch c := r.b[i]; {
+		case c == '"':
+			s := r.b[r.at+1 : i]
+			r.at = i + 1
+			return s, true
+		case c == '\\' || c >= 0x80:
+			return nil, false
+		}
+	}
+}
+
+// skip steps over a value and gives it.
+func (r *reader) skip() []byte {
+	r.peek()
+	start, depth := r.at, 0
+	for ; r.at < len(r.b); r.at++ {
+		switch r.b[r.at] {
+		case '"':
+			for r.at++; r.b[r.at] != '"'; r.at++ {
+				if r.b[r.at] == '\\' {
+					r.at++
+				}
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			if depth == 0 { // the end of what the value lies in
+				return r.b[start:r.at]
+			}
+			depth--
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return r.b[start:r.at]
+			}
+			continue
+		default:
+			continue
+		}
+		if depth == 0 {
+			r.at++
+			return r.b[start:r.at]
+		}
+	}
+	return r.b[start:r.at]
 }
