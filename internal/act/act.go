@@ -14,6 +14,7 @@ package act
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -141,9 +142,9 @@ type writer struct {
 // record writes the rollout itself: first its metadata, then its status.
 func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus]) error {
 	if p.Own != nil {
-		body := map[string]any{}
+		var body []byte
 		if r := p.Own.Replicas; r != nil {
-			body["spec"] = map[string]any{"replicas": *r}
+			body = fmt.Appendf(nil, `"spec":{"replicas":%d}`, *r)
 		}
 		if err := w.patchRollout(ctx, body, annotations(p.Own.Annotations), false); err != nil {
 			return err
@@ -155,7 +156,7 @@ func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus
 			return err
 		}
 		if d != nil {
-			if err := w.patchRollout(ctx, map[string]any{"status": d}, nil, true); err != nil {
+			if err := w.patchRollout(ctx, append([]byte(`"status":`), d...), nil, true); err != nil {
 				return err
 			}
 		}
@@ -164,12 +165,18 @@ func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus
 	return nil
 }
 
-func (w *writer) patchRollout(ctx context.Context, body, annotations map[string]any, status bool) error {
-	body["metadata"] = metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, annotations)
-	patch, err := raw(body)
+// patchRollout patches the rollout with annotations and one more member, which
+// may be empty.
+func (w *writer) patchRollout(ctx context.Context, member []byte, annotations map[string]any, status bool) error {
+	meta, err := json.Marshal(metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, annotations))
 	if err != nil {
 		return err
 	}
+	body := append([]byte(`{"metadata":`), meta...)
+	if len(member) > 0 {
+		body = append(append(body, ','), member...)
+	}
+	patch := client.RawPatch(types.MergePatchType, append(body, '}'))
 	obj := &v1alpha1.Rollout{ObjectMeta: w.meta(w.ro.Name)}
 	err = w.send(ctx, plan.KindRollout, verb("patch", status), obj, func(ctx context.Context) error {
 		if status {

@@ -5,41 +5,91 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // mergePatch is the JSON merge patch that turns the old value into the next, two
 // structs of one type: keys that are gone become null, lists are written whole.
 // It is nil when the two are equal on the wire. Only what differs is turned into
 // JSON, since most passes change few fields of many.
-func mergePatch[T any](old, next T) (map[string]any, error) {
-	return diffStruct(reflect.ValueOf(&old).Elem(), reflect.ValueOf(&next).Elem())
+func mergePatch[T any](old, next T) (json.RawMessage, error) {
+	return appendDiff(nil, reflect.ValueOf(&old).Elem(), reflect.ValueOf(&next).Elem())
 }
 
-func diffStruct(was, is reflect.Value) (map[string]any, error) {
-	var out map[string]any
+// appendDiff appends the patch from one struct to another; nothing if there is
+// no difference.
+func appendDiff(b []byte, was, is reflect.Value) ([]byte, error) {
+	start := len(b)
 	for i := range was.NumField() {
 		x, y := was.Field(i), is.Field(i)
-		if reflect.DeepEqual(x.Interface(), y.Interface()) {
+		if same(x, y) {
 			continue
 		}
-		name, options, _ := strings.Cut(was.Type().Field(i).Tag.Get("json"), ",")
-		if name == "-" {
+		f := fieldAt(was.Type(), i)
+		if f.name == "-" {
 			continue
 		}
-		omit := strings.Contains(options, "omitempty")
-		change, differs, err := diffField(content(x, omit), content(y, omit))
+		mark, first := len(b), byte(',')
+		if mark == start {
+			first = '{'
+		}
+		b = append(appendText(append(b, first), f.name), ':')
+		next, differs, err := appendField(b, content(x, f.omit), content(y, f.omit))
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
-		if differs {
-			if out == nil {
-				out = map[string]any{}
-			}
-			out[name] = change
+		if b = next; !differs {
+			b = b[:mark]
 		}
 	}
-	return out, nil
+	if len(b) > start {
+		b = append(b, '}')
+	}
+	return b, nil
+}
+
+// same tells that two values are equal on the wire. It may say no of such that
+// differ in memory only.
+func same(x, y reflect.Value) bool {
+	switch x.Kind() {
+	case reflect.Pointer:
+		if x.IsNil() || y.IsNil() {
+			return x.IsNil() == y.IsNil()
+		}
+		return x.UnsafePointer() == y.UnsafePointer() || same(x.Elem(), y.Elem())
+	case reflect.Slice:
+		if x.IsNil() != y.IsNil() || x.Len() != y.Len() {
+			return false
+		}
+		for i := range x.Len() {
+			if !same(x.Index(i), y.Index(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Struct:
+		return sameStruct(x, y)
+	case reflect.Map, reflect.Interface:
+		return reflect.DeepEqual(x.Interface(), y.Interface())
+	}
+	return x.Equal(y)
+}
+
+func sameStruct(x, y reflect.Value) bool {
+	if a, ok := x.Addr().Interface().(*metav1.Time); ok {
+		b := y.Addr().Interface().(*metav1.Time)
+		return a.IsZero() == b.IsZero() && a.Unix() == b.Unix()
+	}
+	if !isObject(x) {
+		return reflect.DeepEqual(x.Interface(), y.Interface())
+	}
+	for i := range x.NumField() {
+		if f := x.Field(i); f.CanInterface() && !same(f, y.Field(i)) {
+			return false
+		}
+	}
+	return true
 }
 
 // content is a field's value behind pointers; the zero Value for none, and for
@@ -57,60 +107,43 @@ func content(v reflect.Value, omitEmpty bool) reflect.Value {
 	return v
 }
 
-// diffField compares two values, of which one at most is none.
-func diffField(x, y reflect.Value) (change any, differs bool, err error) {
+// appendField appends what turns x into y, and tells whether they differ.
+func appendField(b []byte, x, y reflect.Value) (_ []byte, differs bool, err error) {
+	start := len(b)
 	if x.IsValid() && y.IsValid() && isObject(y) {
-		d, err := diffStruct(x, y)
-		return d, d != nil, err
+		b, err = appendDiff(b, x, y)
+		return b, len(b) > start, err
 	}
-	a, err := wire(x)
-	if err != nil {
-		return nil, false, err
+	if b, err = appendWire(b, y); err != nil {
+		return b, false, err
 	}
-	b, err := wire(y)
-	if err != nil || bytes.Equal(a, b) {
-		return nil, false, err
+	end := len(b)
+	if b, err = appendWire(b, x); err != nil {
+		return b, false, err
 	}
-	if b == nil {
-		return nil, true, nil
+	next, old := b[start:end], b[end:]
+	if y.IsValid() && y.Kind() == reflect.Map && string(old) != "null" {
+		d, err := diffMaps(old, next)
+		return append(b[:start], d...), d != nil, err
 	}
-	if y.Kind() != reflect.Map || a == nil {
-		return json.RawMessage(b), true, nil
-	}
+	return b[:end], !bytes.Equal(next, old), nil
+}
+
+// diffMaps is the patch from one written map to another; nil for none.
+func diffMaps(a, b []byte) ([]byte, error) {
 	old, err := parse(a)
-	if err != nil {
-		return nil, false, err
-	}
-	next, err := parse(b)
-	if err != nil {
-		return nil, false, err
-	}
-	d := diff(old.(map[string]any), next.(map[string]any))
-	return d, d != nil, nil
-}
-
-// isObject tells that a value is written field by field.
-func isObject(v reflect.Value) bool {
-	if v.Kind() != reflect.Struct {
-		return false
-	}
-	_, special := v.Addr().Interface().(json.Marshaler)
-	return !special
-}
-
-// wire is a value as JSON; nil for none, which is what null stands for.
-func wire(v reflect.Value) ([]byte, error) {
-	if !v.IsValid() {
-		return nil, nil
-	}
-	b, err := json.Marshal(v.Interface())
 	if err != nil {
 		return nil, err
 	}
-	if string(b) == "null" {
+	next, err := parse(b)
+	if err != nil || string(b) == "null" {
+		return b, err
+	}
+	d := diff(old.(map[string]any), next.(map[string]any))
+	if d == nil {
 		return nil, nil
 	}
-	return b, nil
+	return json.Marshal(d)
 }
 
 // empty tells what encoding/json leaves out by omitempty: a struct never is.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -95,9 +96,14 @@ func mergeMap(m *map[string]string, r *reader) bool {
 			delete(fresh, string(k))
 			return true
 		}
-		text, ok := r.text()
-		fresh[string(k)] = string(text)
-		return ok
+		if text, ok := r.text(); ok {
+			fresh[string(k)] = string(text)
+			return true
+		}
+		var text string
+		err := json.Unmarshal(r.skip(), &text)
+		fresh[string(k)] = text
+		return err == nil
 	})
 	if len(fresh) == 0 {
 		fresh = nil
@@ -169,14 +175,14 @@ func (r *reader) peek() byte {
 // is, and for keys that are escaped or come twice: what these mean is left to
 // the decoder of the standard library.
 func (r *reader) object(f func(key []byte) bool) bool {
-	var room [24]string
+	var room [16][]byte
 	seen := room[:0]
 	for r.open('}') {
 		k, ok := r.text()
-		if !ok || slices.Contains(seen, string(k)) {
+		if !ok || slices.ContainsFunc(seen, func(other []byte) bool { return bytes.Equal(k, other) }) {
 			return false
 		}
-		seen = append(seen, string(k))
+		seen = append(seen, k)
 		r.peek()
 		r.at++ // the colon
 		if !f(k) {

@@ -142,6 +142,17 @@ func (s *Store) View() *View {
 	return v
 }
 
+// ViewAt gives a view of the store as it stood at a version.
+func (s *Store) ViewAt(version uint64) *View {
+	v := &View{s: s}
+	for sl := range slots {
+		v.tables[sl] = table{objs: map[types.NamespacedName]client.Object{}}
+		v.Advance(sl.kind(), version)
+		v.tables[sl].synced = version
+	}
+	return v
+}
+
 func (v *View) reset(sl slot) {
 	src := &v.s.tables[sl]
 	t := table{objs: make(map[types.NamespacedName]client.Object, len(src.objs)), synced: v.s.version}
