@@ -149,6 +149,8 @@ func (c *cluster) namespace(t testing.TB, prefix string) string {
 	}
 	t.Cleanup(func() {
 		if os.Getenv("KEEP") == "" {
+			// Rollouts go first: the controller need not try to save them.
+			_ = c.client.DeleteAllOf(context.Background(), &v1alpha1.Rollout{}, client.InNamespace(ns.Name))
 			_ = c.client.Delete(context.Background(), ns)
 		}
 	})
