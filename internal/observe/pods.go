@@ -42,17 +42,6 @@ type look struct {
 	pods []rollout.Pod
 }
 
-// podQuestion is which pods a pass needs, and why.
-type podQuestion int
-
-const (
-	noPods podQuestion = iota
-	// somePods asks for the reason why one set is short of ready pods.
-	somePods
-	// allPods asks for every pod of the rollout.
-	allPods
-)
-
 // restartPending tells whether pods have to be restarted now.
 func restartPending(ro *v1alpha1.Rollout, now time.Time) bool {
 	at := ro.Spec.RestartAt
@@ -68,10 +57,7 @@ func deadlineNear(ro *v1alpha1.Rollout, now time.Time) bool {
 	if p == nil || p.Clock == nil || p.Clock.Exceeded {
 		return false
 	}
-	limit := int32(600)
-	if s := ro.Spec.ProgressDeadlineSeconds; s != nil {
-		limit = *s
-	}
+	limit := v1alpha1.ProgressDeadlineSecondsOrDefault(ro.Spec.ProgressDeadlineSeconds)
 	return !now.Before(p.Clock.StartedAt.Add(time.Duration(limit)*time.Second - nearDeadline))
 }
 
