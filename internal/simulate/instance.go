@@ -31,6 +31,7 @@ const (
 	watchDelay   = 5 * time.Millisecond
 	queueDelay   = time.Millisecond
 	restartDelay = 2 * time.Second
+	catchUp      = 3 * time.Second
 )
 
 // instance is one process of the controller: its cache, its queue, its loop.
@@ -58,9 +59,9 @@ func (l lease) Left(time.Time) time.Duration { return time.Duration(l) }
 // died is what a process that dies in the middle of a pass panics with.
 type died struct{}
 
-func (w *World) startInstance(l lease) *instance {
+func (w *World) startInstance(l lease, view *store.View) *instance {
 	i := &instance{
-		w: w, lease: l, alive: true, view: w.store.View(),
+		w: w, lease: l, alive: true, view: view,
 		next: map[types.NamespacedName]time.Time{}, last: map[plan.Kind]time.Time{},
 		plans: map[types.NamespacedName]*reconcile.Plan{},
 	}
@@ -103,7 +104,26 @@ func (w *World) crash(i *instance) {
 	w.trace.add("fault", "the controller dies", "")
 	w.line.After(restartDelay, func() {
 		w.trace.add("fault", "a new controller starts", "")
-		w.startInstance(i.lease)
+		w.startAgain(i.lease)
+	})
+}
+
+// startAgain starts a controller, from an API server whose own cache may be
+// behind: then the new one knows less than the old one did, for a while.
+func (w *World) startAgain(l lease) {
+	behind := w.faults.behind
+	w.faults.behind = 0
+	if behind == 0 {
+		w.startInstance(l, w.store.View())
+		return
+	}
+	i := w.startInstance(l, w.store.ViewAt(w.versionAt(w.line.Now().Add(-behind))))
+	w.line.After(catchUp, func() {
+		if i.alive {
+			for _, k := range watched() {
+				i.relist(k)
+			}
+		}
 	})
 }
 

@@ -104,6 +104,13 @@ func (g *generator) spec() {
 		g.add("service front for web")
 		g.add("service probe for web")
 	}
+	if g.chance(12) {
+		g.add("budget web minAvailable %s for web", g.pick("1", "2", "50%", "100%"))
+	}
+	if g.chance(10) {
+		g.add("rollout bad")
+		g.add("  image app:v1, steps setWeight 300")
+	}
 	g.add("rollout web")
 	g.add("  replicas %d", []int{0, 1, 1, 2, 3, 3, 4, 5, 6, 8, 10, 12}[g.IntN(12)])
 	g.add("  image app:v1")
@@ -206,7 +213,9 @@ func (g *generator) release() {
 
 // spoil does what no controller expects.
 func (g *generator) spoil(rev int) {
-	switch g.IntN(8) {
+	switch g.IntN(9) {
+	case 8:
+		g.add("delete %s", g.pick("Service front", "Service probe", "PodDisruptionBudget web", "rollout"))
 	case 0:
 		g.add("wipe status")
 	case 1:
@@ -243,11 +252,13 @@ func (g *generator) change() {
 func (g *generator) fault() {
 	kind := g.pick("Rollout", "ReplicaSet", "ReplicaSet")
 	span := g.pick("300ms", "2s", "12s", "40s")
-	switch g.IntN(9) {
+	switch g.IntN(10) {
+	case 9:
+		g.add("fault crash")
 	case 0, 1:
 		g.add("fault crash after %d writes", 1+g.IntN(6))
 	case 2:
-		g.add("fault crash")
+		g.add("fault crash behind %s", g.pick("1s", "4s", "15s", "3m"))
 	case 3:
 		g.add("fault drop %s for %s", kind, span)
 	case 4:

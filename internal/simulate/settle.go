@@ -29,8 +29,8 @@ func (w *World) Settle(ctx context.Context) {
 	for _, o := range w.store.All(plan.KindRollout) {
 		w.judgeEnd(ctx, o.(*v1alpha1.Rollout))
 	}
-	if w.cluster.Restless() {
-		return // pods come and go for ever, and the status follows them
+	if w.cluster.Restless() || w.restarting() {
+		return // pods come and go for ever, or are asked to, and the status follows
 	}
 	before, passes := w.writes, w.passes
 	w.Restart()
@@ -83,6 +83,17 @@ func (w *World) bound() time.Duration {
 		total += time.Duration(steps+3)*deadline + pods
 	}
 	return total
+}
+
+// restarting tells whether a restart waits for evictions that are refused.
+func (w *World) restarting() bool {
+	for _, o := range w.store.All(plan.KindRollout) {
+		ro := o.(*v1alpha1.Rollout)
+		if ro.Status.Progress != nil && ro.Status.Progress.Restart != nil {
+			return true
+		}
+	}
+	return false
 }
 
 func (w *World) allHealthy() bool {

@@ -177,7 +177,7 @@ func (i *instance) reason(r *store.Request) string {
 func (t *trace) String() string {
 	var b strings.Builder
 	for _, l := range t.lines {
-		fmt.Fprintf(&b, "%10s  %-8s %s", clockText(l.At.Sub(t.world.start)), l.Who, l.What)
+		fmt.Fprintf(&b, "%8s  %-8s %s", clockText(l.At.Sub(t.world.start)), l.Who, l.What)
 		if l.Why != "" {
 			b.WriteString(" -- " + l.Why)
 		}
@@ -189,13 +189,13 @@ func (t *trace) String() string {
 	return b.String()
 }
 
-// clockText writes a time as hours, minutes, seconds and hundredths.
+// clockText writes a time as hours, minutes and whole seconds: what is shorter
+// is the machine's, and no part of the story.
 func clockText(d time.Duration) string {
-	d = d.Truncate(10 * time.Millisecond)
-	h, m := d/time.Hour, d%time.Hour/time.Minute
-	s := float64(d%time.Minute) / float64(time.Second)
+	d = d.Truncate(time.Second)
+	h, m, s := d/time.Hour, d%time.Hour/time.Minute, d%time.Minute/time.Second
 	if h > 0 {
-		return fmt.Sprintf("%d:%02d:%05.2f", h, m, s)
+		return fmt.Sprintf("%d:%02d:%02d", h, m, s)
 	}
-	return fmt.Sprintf("%d:%05.2f", m, s)
+	return fmt.Sprintf("%d:%02d", m, s)
 }

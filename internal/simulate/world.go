@@ -9,6 +9,7 @@ package simulate
 import (
 	"fmt"
 	"math/rand/v2"
+	"sort"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,6 +60,7 @@ type World struct {
 	trace     trace
 	writes    int
 	passes    int
+	history   []moment
 	unjudged  bool
 }
 
@@ -84,12 +86,28 @@ func New(o Options) *World {
 	w.store.Subscribe(w.hear)
 	w.cluster = model.New(w.line, w.store, model.Options{Default: o.Pods, Jitter: jitter}, w.refuseCluster)
 	w.user = w.store.Client(store.Hooks{})
-	w.startInstance(lease(time.Hour))
+	w.startInstance(lease(time.Hour), w.store.View())
 	return w
+}
+
+// moment is the version that the store had reached at a time.
+type moment struct {
+	at      time.Time
+	version uint64
+}
+
+// versionAt is the version that the store had at a time.
+func (w *World) versionAt(at time.Time) uint64 {
+	i := sort.Search(len(w.history), func(i int) bool { return w.history[i].at.After(at) })
+	if i == 0 {
+		return 0
+	}
+	return w.history[i-1].version
 }
 
 // hear passes each change to the trace, the judge and the controllers.
 func (w *World) hear(e *store.Event) {
+	w.history = append(w.history, moment{w.line.Now(), e.Version})
 	w.trace.heard(e)
 	if !w.unjudged {
 		w.judge.Heard(e)
@@ -177,7 +195,8 @@ type faults struct {
 	drop     map[plan.Kind]time.Time
 	stale    map[plan.Kind]time.Time
 	conflict int
-	crash    int // writes until the controller dies; -1: it does not
+	crash    int // writes until the controller dies; 0: it does not
+	behind   time.Duration
 }
 
 type refusal struct {
@@ -219,6 +238,7 @@ func (w *World) Inject(f script.Fault) error {
 	w.trace.add("fault", f.String(), "")
 	switch f.Kind {
 	case script.Crash:
+		w.faults.behind = f.Span
 		if f.N == 0 {
 			w.crash(w.leader())
 			return nil
@@ -285,6 +305,6 @@ func (w *World) lag(f script.Fault, until time.Time) {
 // secondLeader runs one more controller that believes to lead, with no time left
 // on its lease.
 func (w *World) secondLeader(d time.Duration) {
-	i := w.startInstance(lease(0))
+	i := w.startInstance(lease(0), w.store.View())
 	w.line.After(d, func() { i.stop() })
 }

@@ -146,6 +146,7 @@ func statements() map[string]reader {
 		},
 		"apply":   readApply,
 		"service": readService,
+		"budget":  readBudget,
 		"set":     func(_ *parser, w *words) (action, error) { f, err := readFields(w); return change{f}, err },
 		"wait":    readWait,
 		"expect":  readExpect,

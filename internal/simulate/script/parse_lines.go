@@ -60,6 +60,26 @@ func readService(_ *parser, w *words) (action, error) {
 	return service{name, of}, err
 }
 
+// readBudget reads: budget NAME minAvailable N for ROLLOUT.
+func readBudget(_ *parser, w *words) (action, error) {
+	name, err := w.next("the name of the disruption budget")
+	if err != nil {
+		return nil, err
+	}
+	if !w.accept("minAvailable") {
+		return nil, errors.New("write: budget NAME minAvailable N for ROLLOUT")
+	}
+	least, err := w.next("a number or a percentage")
+	if err != nil {
+		return nil, err
+	}
+	if !w.accept("for") {
+		return nil, errors.New("write: budget NAME minAvailable N for ROLLOUT")
+	}
+	of, err := w.next("the name of the rollout")
+	return disruptions{name, of, least}, err
+}
+
 // readPods reads: pods IMAGE KIND [DURATION] [stop DURATION].
 func readPods(_ *parser, w *words) (action, error) {
 	image, err := w.next("an image")
@@ -95,11 +115,7 @@ func readFault(_ *parser, w *words) (action, error) {
 	f := Fault{Kind: FaultKind(kind)}
 	switch f.Kind {
 	case Crash:
-		if w.accept("after") {
-			if f.N, err = w.number(); err == nil && !w.accept("writes") {
-				err = errors.New("write: fault crash after N writes")
-			}
-		}
+		err = readCrash(&f, w)
 	case Conflict:
 		f.N, err = w.number()
 	case Drop, Stale, Refuse:
@@ -108,9 +124,26 @@ func readFault(_ *parser, w *words) (action, error) {
 		w.accept("for")
 		f.Span, err = w.duration()
 	default:
-		err = fmt.Errorf("%q is no fault; faults are: crash [after N writes], conflict N, drop KIND for D, stale [KIND] for D, refuse KIND CODE for D, leader for D, jump D", kind)
+		err = fmt.Errorf("%q is no fault; faults are: crash [after N writes] [behind D], conflict N, drop KIND for D, stale [KIND] for D, refuse KIND CODE for D, leader for D, jump D", kind)
 	}
 	return inject{f}, err
+}
+
+// readCrash reads the rest of: fault crash [after N writes] [behind D].
+func readCrash(f *Fault, w *words) error {
+	var err error
+	if w.accept("after") {
+		if f.N, err = w.number(); err != nil {
+			return err
+		}
+		if !w.accept("writes") {
+			return errors.New("write: fault crash after N writes")
+		}
+	}
+	if w.accept("behind") {
+		f.Span, err = w.duration()
+	}
+	return err
 }
 
 func readObjectFault(f *Fault, w *words) error {

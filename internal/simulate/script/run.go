@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -102,6 +103,12 @@ func (r *Runner) step(ctx context.Context, do action) error {
 		return r.World.Client().Create(ctx, &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: a.name},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": a.of}, Ports: []corev1.ServicePort{{Port: 80}}},
+		})
+	case disruptions:
+		least := Amount(a.least)
+		return r.World.Client().Create(ctx, &policyv1.PodDisruptionBudget{
+			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: a.name},
+			Spec:       policyv1.PodDisruptionBudgetSpec{MinAvailable: &least, Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": a.of}}},
 		})
 	case change:
 		return r.Edit(ctx, a.fields.edit)

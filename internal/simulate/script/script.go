@@ -73,6 +73,8 @@ type (
 	manifest struct{ objects []client.Object }
 	// service creates a Service over the pods of a rollout.
 	service struct{ name, of string }
+	// disruptions creates a PodDisruptionBudget over the pods of a rollout.
+	disruptions struct{ name, of, least string }
 	// change edits fields of the subject.
 	change struct{ fields fields }
 	// command is a user's command to the subject.
@@ -125,6 +127,7 @@ func (declare) needs(*Needs)     {}
 func (use) needs(*Needs)         {}
 func (manifest) needs(*Needs)    {}
 func (service) needs(*Needs)     {}
+func (disruptions) needs(*Needs) {}
 func (change) needs(*Needs)      {}
 func (command) needs(*Needs)     {}
 func (a wait) needs(n *Needs)    { n.span(a.within) }
@@ -155,7 +158,7 @@ type FaultKind string
 // The faults.
 const (
 	// Crash ends the controller after N more writes (0: at once); a new one
-	// starts with nothing in memory.
+	// starts with nothing in memory, and with a cache that is Span behind.
 	Crash FaultKind = "crash"
 	// Drop loses the watch events of Object for Span; then comes a new list.
 	Drop FaultKind = "drop"
