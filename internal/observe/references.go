@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/identity"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 )
 
@@ -63,7 +64,7 @@ func (v view) nameTaken(ctx context.Context, o *rollout.Observed) (bool, error) 
 	// A set that is ours is one that the cache has not shown yet: creating it
 	// again fails on the name, and the next look finds it.
 	ours, _ := claim(o.Rollout, selectorOf(o.Rollout), rs)
-	digest := rs.Annotations[v1alpha1.AnnotationTemplateDigest]
+	digest := identity.Comparable(rs.Annotations[v1alpha1.AnnotationTemplateDigest])
 	return !ours || digest != "" && digest != o.Template.Digest, nil
 }
 

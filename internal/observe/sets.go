@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/identity"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 )
@@ -125,7 +126,7 @@ func set(rs *appsv1.ReplicaSet, adopt bool) rollout.Set {
 		Version:         rs.ResourceVersion,
 		Created:         rs.CreationTimestamp.Time,
 		Hash:            rs.Labels[v1alpha1.LabelPodTemplateHash],
-		Digest:          rs.Annotations[v1alpha1.AnnotationTemplateDigest],
+		Digest:          identity.Comparable(rs.Annotations[v1alpha1.AnnotationTemplateDigest]),
 		Revision:        number(rs.Annotations[v1alpha1.AnnotationRevision], 0),
 		History:         rs.Annotations[v1alpha1.AnnotationRevisionHistory],
 		Desired:         int32(number(rs.Annotations[v1alpha1.AnnotationDesiredReplicas], -1)),

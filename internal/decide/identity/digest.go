@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -96,4 +97,14 @@ func isDefault(holder, key string, v any) bool {
 		return v == "0"
 	}
 	return false
+}
+
+// Comparable gives a digest that another build wrote if it is of the same
+// version as ours, and nothing if it is not: digests of two versions tell
+// nothing about each other, so such a set is found by its hash instead.
+func Comparable(digest string) string {
+	if !strings.HasPrefix(digest, digestVersion) {
+		return ""
+	}
+	return digest
 }

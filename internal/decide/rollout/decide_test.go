@@ -363,6 +363,24 @@ func TestAnAbortOutranksAMissingService(t *testing.T) {
 	}
 }
 
+func TestABuildThatCountsTemplatesInAnotherWayFindsItsSets(t *testing.T) {
+	w := newWorld(t, 4, 1, 0, weight(25), pause(0))
+	w.settle()
+	w.update("v2")
+	w.settle()
+	w.expect(paused, 1, "v1=3 v2=1")
+	for i := range w.sets {
+		w.sets[i].Digest = "" // of a version that tells this build nothing
+	}
+	w.image = "v2-in-another-serialisation"
+	events := len(w.events)
+	w.settle()
+	w.expect(paused, 1, "v1=3 v2=1")
+	if len(w.events) != events || len(w.sets) != 2 {
+		t.Errorf("the upgrade told of %v and left %d sets", w.events[events:], len(w.sets))
+	}
+}
+
 func TestDeletedRolloutIsLeftAlone(t *testing.T) {
 	w := newWorld(t, 4, 1, 0)
 	at := metav1.NewTime(w.now)

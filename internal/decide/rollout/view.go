@@ -56,7 +56,7 @@ func currentSet(o *Observed) *Set {
 		func(s *Set) bool { return s.Digest == "" && (s.Hash == t.Hash || s.Hash == t.LegacyHash) },
 		func(s *Set) bool {
 			return s.Digest == "" && s.Hash == status.CurrentPodHash &&
-				status.ObservedGeneration == generation(o.Rollout) && status.Progress == nil
+				status.ObservedGeneration == generation(o.Rollout)
 		},
 	}
 	for _, matches := range rules {
