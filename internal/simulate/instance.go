@@ -61,15 +61,15 @@ type died struct{}
 
 func (w *World) startInstance(l lease, view *store.View) *instance {
 	i := &instance{
-		w: w, lease: l, alive: true, view: view,
+		w: w, lease: l, alive: true, view: view.Sharing(),
 		next: map[types.NamespacedName]time.Time{}, last: map[plan.Kind]time.Time{},
 		plans: map[types.NamespacedName]*reconcile.Plan{},
 	}
 	i.view.Index(observe.IndexOwner, observe.OwnerIndex)
 	guard := observe.NewGuard(i.view)
-	writer := w.store.Client(store.Hooks{Before: i.before, After: i.after})
+	writer := w.store.Client(store.Hooks{Before: i.before, After: i.after}).Sharing()
 	i.loop = &reconcile.Loop{
-		Source: &observe.Source{Reader: i.view, Live: w.store.Client(store.Hooks{}), Indexed: true, Guard: guard,
+		Source: &observe.Source{Reader: i.view, Live: w.store.Client(store.Hooks{}).Sharing(), Indexed: true, Guard: guard,
 			OnStaleRead: func(types.NamespacedName, *observe.StaleError) { i.pass.Live = true }},
 		Actor:  &act.Actor{Client: writer, Events: i, Lease: l, Guard: guard, Clock: w.line.Now},
 		Decide: i.decide,

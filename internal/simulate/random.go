@@ -74,7 +74,6 @@ type generator struct {
 	*rand.Rand
 	lines  []string
 	images int
-	steps  int
 }
 
 // Generate makes up the lines of a script; a seed always gives the same.

@@ -90,7 +90,7 @@ func judgeAborted(e End, found func(Law, string, ...any)) {
 			found(Abort, "aborted with stable whole, and %s still has %d pods ordered", rs.Name, *rs.Spec.Replicas)
 		}
 	}
-	if *stable.Spec.Replicas != want {
+	if *stable.Spec.Replicas != want && st.Progress.Restart == nil {
 		found(Abort, "aborted, and stable has %d pods ordered of %d", *stable.Spec.Replicas, want)
 	}
 }

@@ -241,14 +241,8 @@ func (j *Judge) Ended(p *Pass, out reconcile.Outcome) {
 	if out.Err != nil && out.Wake.IsZero() {
 		j.check(Wakes, p.Key, "a pass that failed has no wake time: "+out.Err.Error())
 	}
-	if len(j.decidedPlanProblems(p)) > 0 && p.acted {
+	// An abort is carried out even where an object that the spec names is missing.
+	if p.Observed != nil && len(p.Observed.Problems) > 0 && p.acted && !p.Observed.Rollout.Status.Abort {
 		j.check(Total, p.Key, "an invalid spec is acted upon")
 	}
-}
-
-func (j *Judge) decidedPlanProblems(p *Pass) []rollout.Problem {
-	if p.Observed == nil {
-		return nil
-	}
-	return p.Observed.Problems
 }

@@ -24,7 +24,7 @@ func Play(o rollout.Observed, p *reconcile.Plan, now time.Time) rollout.Observed
 		ro.Annotations = annotated(ro.Annotations, p.Own.Annotations)
 	}
 	if p.WriteStatus {
-		ro.Status = *p.Status.DeepCopy()
+		ro.Status = p.Status
 	}
 	o.Rollout = &ro
 	o.Sets = slices.Clone(o.Sets)

@@ -125,7 +125,11 @@ func (j *Judge) named(namespace, set, hash string) string {
 // headed judges the direction of a change of size.
 func (j *Judge) headed(p *Pass, before, after *appsv1.ReplicaSet) {
 	r := p.Plan.Status.Progress
-	if r == nil || r.Restart != nil {
+	if r == nil {
+		return
+	}
+	if r.Restart != nil { // one pod more, and one fewer afterwards
+		delete(j.story(p.Key).headings, after.UID)
 		return
 	}
 	size, was := *after.Spec.Replicas, *before.Spec.Replicas

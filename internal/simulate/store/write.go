@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,9 +36,9 @@ func (s *Store) lookup(sl slot, key types.NamespacedName) (client.Object, error)
 	return nil, apierrors.NewNotFound(sl.resource(), key.Name)
 }
 
-// create stores a new object and gives the stored one.
-func (s *Store) create(sl slot, in client.Object, dryRun bool) (client.Object, error) {
-	obj := in.DeepCopyObject().(client.Object)
+// create stores a new object and gives the stored one. obj is not used by others
+// afterwards.
+func (s *Store) create(sl slot, obj client.Object, dryRun bool) (client.Object, error) {
 	if obj.GetResourceVersion() != "" {
 		return nil, apierrors.NewBadRequest("resourceVersion should not be set on objects to be created")
 	}
@@ -317,13 +316,4 @@ func gracePeriod(p *corev1.Pod, o *client.DeleteOptions) int64 {
 		return *p.Spec.TerminationGracePeriodSeconds
 	}
 	return corev1.DefaultTerminationGracePeriodSeconds
-}
-
-// parseVersion reads a resource version; 0 for anything that is none.
-func parseVersion(v string) uint64 {
-	n, err := strconv.ParseUint(v, 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }
