@@ -185,7 +185,8 @@ func completeStep(v *view, r record) record {
 }
 
 // begin resets the record when the revision or the list of steps is another
-// one. An abort outlives a change of steps: it belongs to the revision.
+// one. An abort and a full promotion outlive a change of steps: they belong to the
+// revision.
 func begin(v *view, r record) record {
 	sameRevision := r.PodHash == v.hash()
 	if sameRevision && r.StepHash == v.o.Template.StepsHash {
@@ -195,6 +196,7 @@ func begin(v *view, r record) record {
 	if sameRevision {
 		next.Attempt, next.Completed, next.UserPaused = max(1, r.Attempt), r.Completed, r.UserPaused
 		next.Aborted, next.AbortedAt, next.AbortReason = r.Aborted, r.AbortedAt, r.AbortReason
+		next.PromoteFull = r.PromoteFull
 	} else {
 		next.UserPaused = r.UserPaused
 		if at := v.ro.Spec.RestartAt; at != nil && !v.now.Before(at.Time) {
@@ -212,6 +214,8 @@ func begin(v *view, r record) record {
 	case v.inRollbackWindow() && !r.Aborted:
 		r.StepIndex = v.stepCount()
 		r.note(plan.RankSkipSteps, "SkipSteps", "Rollback to active ReplicaSets within RollbackWindow")
+	case r.PromoteFull:
+		r.StepIndex = v.stepCount()
 	}
 	if !sameRevision && r.stable != v.hash() {
 		r.note(plan.RankNotCompleted, "RolloutNotCompleted", "Rollout not completed, started update to revision %d (%s)", revisionOf(v), v.hash())

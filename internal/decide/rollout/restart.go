@@ -47,19 +47,19 @@ func restart(v *view, r record) (record, []plan.Action) {
 	}
 	old, f := stale(v, at.Time), v.fleet()
 	if len(old) == 0 {
-		if r.Restart.Surge && f.Serving() < int64(v.budget.Replicas) {
-			return r, nil // the pod beyond the wanted number stays until the last replacement serves
+		if f.Serving() < int64(v.budget.Replicas) && (r.Restart.Surge || justTried(v, &r)) {
+			return r, nil // it ends, and a surge pod goes, when the last replacement serves
 		}
 		done := wholeSecond(at)
 		r.Restart, r.restarted, r.moved = nil, &done, true
 		return r, nil
 	}
-	if t := r.Restart.TriedAt; t != nil && v.now.Before(t.Add(RestartRetry)) && int32(len(old)) > r.Restart.Left {
+	if justTried(v, &r) && int32(len(old)) > r.Restart.Left {
 		return r, nil
 	}
 	n := min(int(scale.Evictable(v.budget, f)), len(old))
 	if n == 0 {
-		r.Restart.Surge = r.Restart.Surge || v.budget.Unavailable == 0 && f.Ordered() <= int64(v.budget.Replicas)
+		r.Restart.Surge = mayStand(v, &r) && (r.Restart.Surge || v.budget.Unavailable == 0 && f.Ordered() <= int64(v.budget.Replicas))
 		return r, nil
 	}
 	tried := metav1.NewTime(v.now)
@@ -72,6 +72,16 @@ func restart(v *view, r record) (record, []plan.Action) {
 	}
 	return r, actions
 }
+
+// justTried tells that pods were evicted less than RestartRetry ago.
+func justTried(v *view, r *record) bool {
+	t := r.Restart.TriedAt
+	return t != nil && v.now.Before(t.Add(RestartRetry))
+}
+
+// mayStand tells whether one pod more than wanted may run for a restart: not
+// while a release is on its way to a size, which it would keep from its room.
+func mayStand(v *view, r *record) bool { return v.settled() || r.Aborted || isPaused(v, r) }
 
 // stale are the pods to restart: of the stable set, the current one, then the
 // others, each in the order they were listed.

@@ -48,7 +48,7 @@ func target(v *view, r *record) scale.Split {
 	if r.Hold != nil && v.settled() {
 		t = scale.Proportional(scale.Split{Stable: r.Hold.Stable}, r.Hold.Replicas, v.budget.Replicas)
 	}
-	if r.Restart != nil && r.Restart.Surge {
+	if r.Restart != nil && r.Restart.Surge && mayStand(v, r) {
 		if v.stable != nil && t.Stable > 0 {
 			t.Stable++
 		} else {

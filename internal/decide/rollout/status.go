@@ -67,7 +67,7 @@ func count(v *view, r *record, st *v1alpha1.RolloutStatus) {
 		names = append(names, h)
 	}
 	sort.Strings(names)
-	st.Selector = metav1.FormatLabelSelector(v.ro.Spec.Selector)
+	st.Selector = selectorText(v.ro.Spec.Selector)
 	if len(names) > 0 {
 		st.Selector += "," + v1alpha1.LabelPodTemplateHash + " in (" + strings.Join(names, ",") + ")"
 	}
@@ -135,7 +135,7 @@ func refuse(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	st.Conditions = set(st.Conditions, invalid, metav1.NewTime(v.now))
 	st.Phase, st.Message = v1alpha1.RolloutPhaseDegraded, "InvalidSpec: "+invalid.message
 	st.ObservedGeneration = generation(v.ro)
-	st.Selector = metav1.FormatLabelSelector(v.ro.Spec.Selector)
+	st.Selector = selectorText(v.ro.Spec.Selector)
 	if v.ro.Status.Selector != "" {
 		st.Selector = v.ro.Status.Selector
 	}
