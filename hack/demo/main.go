@@ -14,7 +14,9 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/term"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // limit ends a demo that does not get on.
@@ -27,6 +29,7 @@ func run() int {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	log.SetLogger(logr.Discard()) // the libraries' own words are no part of the story
 	d := &demo{terminal: term.IsTerminal(int(os.Stdout.Fd())), began: time.Now()}
 	err := d.play(ctx)
 	interrupted := errors.Is(context.Cause(ctx), context.Canceled)

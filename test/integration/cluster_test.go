@@ -9,12 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/hack/install"
@@ -39,6 +41,7 @@ type cluster struct {
 // TestMain lets scenarios wait side by side: they use next to no processor time.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	log.SetLogger(logr.Discard()) // tests tell what they see
 	chosen := false
 	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
 	if !chosen {
