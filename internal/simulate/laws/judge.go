@@ -54,7 +54,7 @@ type order struct {
 // story is what happened to one rollout.
 type story struct {
 	headings map[types.UID]*Heading
-	evicted  []uint64
+	evicted  []eviction
 	// retried is the attempt that a user's retry ended; -1 for none.
 	retried int32
 	// passed is a pause that a user has ended; nil for none.
@@ -64,6 +64,12 @@ type story struct {
 	// passes were made since a time.
 	passes int
 	since  time.Time
+}
+
+// eviction is a pod of a set that was evicted at a version.
+type eviction struct {
+	set     types.UID
+	version uint64
 }
 
 type pause struct {

@@ -6,6 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,10 +41,26 @@ func (j *Judge) kept(p *Pass, rs *appsv1.ReplicaSet, size int32) int32 {
 	if seen == nil || seen.UID != rs.UID {
 		return 0
 	}
-	n := min(seen.Status.AvailableReplicas, size)
+	n := max(0, min(seen.Status.AvailableReplicas-j.leaving(p, rs.UID), size))
 	for _, o := range j.orders[rs.UID] {
 		if o.generation > seen.Status.ObservedGeneration && o.generation < rs.Generation {
 			n = min(n, o.size)
+		}
+	}
+	return n
+}
+
+// leaving counts the pods of a set that were evicted later than the status that
+// the pass has seen.
+func (j *Judge) leaving(p *Pass, set types.UID) int32 {
+	seen := p.View.Synced(plan.KindReplicaSet)
+	if p.Live {
+		return 0
+	}
+	n := int32(0)
+	for _, e := range j.story(p.Key).evicted {
+		if e.set == set && e.version > seen {
+			n++
 		}
 	}
 	return n
@@ -220,14 +237,11 @@ func (j *Judge) evicted(p *Pass, pod *corev1.Pod) {
 			}
 		}
 	}
-	for _, at := range s.evicted {
-		if at > p.View.Synced(plan.KindReplicaSet) {
-			known--
-		}
-	}
-	s.evicted = append(s.evicted, j.store.Version())
 	if !store.PodReady(pod) {
 		return
+	}
+	if owner := metav1.GetControllerOfNoCopy(pod); owner != nil {
+		s.evicted = append(s.evicted, eviction{owner.UID, j.store.Version()})
 	}
 	a := AllowanceOf(ro)
 	if least := a.Replicas - a.Unavailable; really < least && known-1 < least {

@@ -82,7 +82,7 @@ func New(l *timeline.Line, s *store.Store, o Options, refuse func(*store.Request
 		pending: map[types.NamespacedName]bool{},
 		gone:    map[types.UID]bool{},
 	}
-	c.writer = s.Client(store.Hooks{Before: refuse})
+	c.writer = s.Client(store.Hooks{Before: refuse}).Sharing()
 	s.Subscribe(c.hear)
 	return c
 }

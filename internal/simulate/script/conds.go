@@ -52,8 +52,8 @@ func conditions() map[string]func(*words) (seeing, error) {
 		"stable":    counted(func(s *State) int { _, b, _ := s.Sizes(); return b }),
 		"old":       counted(func(s *State) int { _, _, o := s.Sizes(); return o }),
 		"total":     counted((*State).total),
-		"sets":      counted(func(s *State) int { return len(s.Sets) }),
-		"pods":      counted(func(s *State) int { return len(s.Pods) }),
+		"sets":      counted(func(s *State) int { return len(s.sets()) }),
+		"pods":      counted(func(s *State) int { return len(s.pods()) }),
 		"replicas":  counted(func(s *State) int { return int(status(s).Replicas) }),
 		"updated":   counted(func(s *State) int { return int(status(s).UpdatedReplicas) }),
 		"ready":     counted(func(s *State) int { return int(status(s).ReadyReplicas) }),
@@ -98,8 +98,9 @@ func flag(get func(*State) bool) func(*words) (seeing, error) {
 // settled is seen once every set has exactly the pods that it should have.
 func settled(*words) (seeing, error) {
 	return func(s *State) (bool, string) {
-		for i := range s.Sets {
-			rs := &s.Sets[i]
+		sets := s.sets()
+		for i := range sets {
+			rs := &sets[i]
 			if n := len(s.podsOf(rs)); n != sizeOf(rs) || int(rs.Status.Replicas) != n || rs.Status.ObservedGeneration != rs.Generation {
 				return false, fmt.Sprintf("r%d has %d pods of %d", Revision(rs), n, sizeOf(rs))
 			}

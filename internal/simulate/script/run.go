@@ -145,7 +145,7 @@ func (r *Runner) step(ctx context.Context, do action) error {
 
 // state reads the subject; a rollout that is gone is a state too.
 func (r *Runner) state(ctx context.Context) (State, error) {
-	st, err := Read(ctx, r.World.Client(), r.Namespace, r.name)
+	st, err := look(ctx, r.World.Client(), r.Namespace, r.name)
 	if apierrors.IsNotFound(err) {
 		return State{}, nil
 	}
@@ -174,7 +174,11 @@ func (r *Runner) expect(ctx context.Context, conds []cond) error {
 	if err != nil {
 		return err
 	}
-	if c, is, bad := unseen(&st, conds); bad {
+	c, is, bad := unseen(&st, conds)
+	if st.failed != nil {
+		return st.failed
+	}
+	if bad {
 		return fmt.Errorf("expected %s, but it is %s", c.text, is)
 	}
 	return nil
@@ -187,9 +191,9 @@ func (r *Runner) wait(ctx context.Context, a wait) error {
 		if err != nil {
 			return false, err
 		}
-		last = st
 		_, _, bad := unseen(&st, a.conds)
-		return !bad, nil
+		last = st
+		return !bad, st.failed
 	})
 	if err != nil || ok {
 		return err
@@ -205,7 +209,11 @@ func (r *Runner) hold(ctx context.Context, a hold) error {
 		if err != nil {
 			return false, err
 		}
-		if c, is, bad := unseen(&st, a.conds); bad {
+		c, is, bad := unseen(&st, a.conds)
+		if st.failed != nil {
+			return false, st.failed
+		}
+		if bad {
 			return false, fmt.Errorf("after %s it no longer holds: %s; it is %s", r.World.Now().Sub(start), c.text, is)
 		}
 		return false, nil
@@ -254,9 +262,25 @@ func (r *Runner) apply(ctx context.Context, objects []client.Object) error {
 		}
 		if ro, ok := obj.(*v1alpha1.Rollout); ok {
 			r.name = ro.Name
+			if err := r.leave(ctx, ro, o.(*v1alpha1.Rollout).Status); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// leave writes the status of a manifest, as another controller has left it.
+func (r *Runner) leave(ctx context.Context, ro *v1alpha1.Rollout, status v1alpha1.RolloutStatus) error {
+	if status.CurrentPodHash == "" {
+		return nil
+	}
+	return r.status(ctx, ro, map[string]any{
+		"currentPodHash": status.CurrentPodHash, "stableRS": status.StableRS, "observedGeneration": status.ObservedGeneration,
+		"currentStepIndex": status.CurrentStepIndex, "currentStepHash": status.CurrentStepHash, "phase": status.Phase,
+		"abort": status.Abort, "pauseConditions": status.PauseConditions, "controllerPause": status.ControllerPause,
+		"conditions": status.Conditions,
+	})
 }
 
 // Use makes a rollout the subject.

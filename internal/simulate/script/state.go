@@ -25,6 +25,11 @@ type State struct {
 	Pods []corev1.Pod
 	// Events are those of the rollout, oldest first.
 	Events []Event
+
+	// later reads sets or pods once they are asked for; nil when they are here.
+	laterSets, laterPods func(*State)
+	// failed is why they could not be read.
+	failed error
 }
 
 // Event is one event of a rollout.
@@ -35,32 +40,71 @@ type Event struct {
 
 // Read reads the state of a rollout. What it gives must not be changed.
 func Read(ctx context.Context, r client.Reader, namespace, name string) (State, error) {
+	st, err := look(ctx, r, namespace, name)
+	if err != nil {
+		return st, err
+	}
+	st.sets()
+	st.pods()
+	return st, st.failed
+}
+
+// look reads a rollout, and the rest only once it is asked for: most conditions
+// are about the rollout, and are asked after each event.
+func look(ctx context.Context, r client.Reader, namespace, name string) (State, error) {
 	st := State{Rollout: &v1alpha1.Rollout{}}
-	if err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, st.Rollout); err != nil {
+	if err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, st.Rollout, client.UnsafeDisableDeepCopy); err != nil {
 		return st, err
 	}
-	sel, err := metav1.LabelSelectorAsSelector(st.Rollout.Spec.Selector)
+	st.laterSets = func(s *State) { s.readSets(ctx, r) }
+	st.laterPods = func(s *State) { s.readPods(ctx, r) }
+	return st, nil
+}
+
+func (s *State) sets() []appsv1.ReplicaSet {
+	if later := s.laterSets; later != nil {
+		s.laterSets = nil
+		later(s)
+	}
+	return s.Sets
+}
+
+func (s *State) pods() []corev1.Pod {
+	if later := s.laterPods; later != nil {
+		s.laterPods = nil
+		later(s)
+	}
+	return s.Pods
+}
+
+// list lists what the rollout's selector matches.
+func (s *State) list(ctx context.Context, r client.Reader, into client.ObjectList) {
+	sel, err := metav1.LabelSelectorAsSelector(s.Rollout.Spec.Selector)
 	if err != nil || sel.Empty() {
-		return st, nil // a rollout without a selector has nothing
+		return // a rollout without a selector has nothing
 	}
-	match, shared := client.MatchingLabelsSelector{Selector: sel}, client.UnsafeDisableDeepCopy
+	err = r.List(ctx, into, client.InNamespace(s.Rollout.Namespace), client.MatchingLabelsSelector{Selector: sel}, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		s.failed = err
+	}
+}
+
+func (s *State) readSets(ctx context.Context, r client.Reader) {
 	var sets appsv1.ReplicaSetList
-	if err := r.List(ctx, &sets, client.InNamespace(namespace), match, shared); err != nil {
-		return st, err
-	}
-	var pods corev1.PodList
-	if err := r.List(ctx, &pods, client.InNamespace(namespace), match, shared); err != nil {
-		return st, err
-	}
-	st.Sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return s.Labels[v1alpha1.LabelPodTemplateHash] == "" })
-	slices.SortStableFunc(st.Sets, func(a, b appsv1.ReplicaSet) int {
+	s.list(ctx, r, &sets)
+	s.Sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return s.Labels[v1alpha1.LabelPodTemplateHash] == "" })
+	slices.SortStableFunc(s.Sets, func(a, b appsv1.ReplicaSet) int {
 		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
 			return c
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	st.Pods = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
-	return st, nil
+}
+
+func (s *State) readPods(ctx context.Context, r client.Reader) {
+	var pods corev1.PodList
+	s.list(ctx, r, &pods)
+	s.Pods = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
 // Phase is the phase as a client must read it.
@@ -71,9 +115,10 @@ func (s *State) Phase() (string, string) {
 
 // Set is the set of a revision.
 func (s *State) Set(revision int) *appsv1.ReplicaSet {
-	for i := range s.Sets {
-		if Revision(&s.Sets[i]) == revision {
-			return &s.Sets[i]
+	sets := s.sets()
+	for i := range sets {
+		if Revision(&sets[i]) == revision {
+			return &sets[i]
 		}
 	}
 	return nil
@@ -90,9 +135,10 @@ func Revision(o client.Object) int {
 
 // byHash is the set with a hash.
 func (s *State) byHash(hash string) *appsv1.ReplicaSet {
-	for i := range s.Sets {
-		if hash != "" && s.Sets[i].Labels[v1alpha1.LabelPodTemplateHash] == hash {
-			return &s.Sets[i]
+	sets := s.sets()
+	for i := range sets {
+		if hash != "" && sets[i].Labels[v1alpha1.LabelPodTemplateHash] == hash {
+			return &sets[i]
 		}
 	}
 	return nil
@@ -120,16 +166,14 @@ func (s *State) Sizes() (canary, stable, old int) {
 		canary = sizeOf(c)
 	}
 	stable = sizeOf(b)
-	for i := range s.Sets {
-		old += sizeOf(&s.Sets[i])
-	}
-	return canary, stable, old - canary - stable
+	return canary, stable, s.total() - canary - stable
 }
 
 func (s *State) total() int {
 	n := 0
-	for i := range s.Sets {
-		n += sizeOf(&s.Sets[i])
+	sets := s.sets()
+	for i := range sets {
+		n += sizeOf(&sets[i])
 	}
 	return n
 }
@@ -137,7 +181,7 @@ func (s *State) total() int {
 // podsOf are the pods of a set.
 func (s *State) podsOf(rs *appsv1.ReplicaSet) []corev1.Pod {
 	var out []corev1.Pod
-	for _, p := range s.Pods {
+	for _, p := range s.pods() {
 		if o := metav1.GetControllerOfNoCopy(&p); rs != nil && o != nil && o.UID == rs.UID {
 			out = append(out, p)
 		}

@@ -57,6 +57,8 @@ type Hooks struct {
 type Client struct {
 	live
 	hooks  Hooks
+	fill   func(dst, src client.Object)
+	take   func(src client.Object) client.Object
 	mapper meta.RESTMapper
 	scheme *runtime.Scheme
 }
@@ -64,7 +66,19 @@ type Client struct {
 var _ client.Client = (*Client)(nil)
 
 // Client gives a client of the store's live state.
-func (s *Store) Client(h Hooks) *Client { return &Client{live: live{s}, hooks: h} }
+func (s *Store) Client(h Hooks) *Client {
+	return &Client{live: live{s: s}, hooks: h, fill: fill, take: dup}
+}
+
+// Sharing makes the client give and take objects that share what they point at
+// with the stored ones, as caches do that are told not to copy: its user promises
+// to change neither what it got nor what it sent.
+func (c *Client) Sharing() *Client {
+	c.shared, c.fill, c.take = true, share, shallow
+	return c
+}
+
+func dup(src client.Object) client.Object { return src.DeepCopyObject().(client.Object) }
 
 // do runs one write between its hooks.
 func (c *Client) do(r *Request, f func() (client.Object, error)) (client.Object, error) {
@@ -105,16 +119,16 @@ func (c *Client) Create(_ context.Context, obj client.Object, opts ...client.Cre
 	var o client.CreateOptions
 	o.ApplyOptions(opts)
 	if len(o.DryRun) > 0 {
-		res, err := c.s.create(sl, obj, true)
+		res, err := c.s.create(sl, c.take(obj), true)
 		if err == nil {
-			fill(obj, res)
+			c.fill(obj, res)
 		}
 		return err
 	}
 	r := &Request{Verb: Create, Kind: sl.kind(), Key: client.ObjectKeyFromObject(obj), Object: obj}
-	res, err := c.do(r, func() (client.Object, error) { return c.s.create(sl, obj, false) })
+	res, err := c.do(r, func() (client.Object, error) { return c.s.create(sl, c.take(obj), false) })
 	if err == nil {
-		fill(obj, res)
+		c.fill(obj, res)
 	}
 	return err
 }
@@ -132,10 +146,10 @@ func (c *Client) update(obj client.Object, p part) error {
 	r := &Request{Verb: Update, Kind: sl.kind(), Key: client.ObjectKeyFromObject(obj), Status: bool(p), Object: obj,
 		UID: string(obj.GetUID()), Version: obj.GetResourceVersion()}
 	res, err := c.do(r, func() (client.Object, error) {
-		return c.s.update(sl, obj.DeepCopyObject().(client.Object), p)
+		return c.s.update(sl, c.take(obj), p)
 	})
 	if err == nil {
-		fill(obj, res)
+		c.fill(obj, res)
 	}
 	return err
 }
@@ -162,7 +176,7 @@ func (c *Client) patch(obj client.Object, patch client.Patch, p part, dryRun boo
 	r := &Request{Verb: Patch, Kind: sl.kind(), Key: client.ObjectKeyFromObject(obj), Status: bool(p), Data: data}
 	res, err := c.do(r, func() (client.Object, error) { return c.s.patch(sl, r.Key, patch.Type(), data, p) })
 	if err == nil {
-		fill(obj, res)
+		c.fill(obj, res)
 	}
 	return err
 }

@@ -128,6 +128,23 @@ func fill(dst, src client.Object) {
 	}
 }
 
+// share writes src into dst, which must be of the same type. What src points at
+// is shared.
+func share(dst, src client.Object) {
+	switch d := dst.(type) {
+	case *v1alpha1.Rollout:
+		*d = *src.(*v1alpha1.Rollout)
+	case *appsv1.ReplicaSet:
+		*d = *src.(*appsv1.ReplicaSet)
+	case *corev1.Pod:
+		*d = *src.(*corev1.Pod)
+	case *corev1.Service:
+		*d = *src.(*corev1.Service)
+	default:
+		fill(dst, src)
+	}
+}
+
 // shallow gives a new object that shares what src points at, to be changed at
 // the top level and stored: stored objects are never changed in place.
 func shallow(src client.Object) client.Object {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -34,19 +35,29 @@ func Scheme() *runtime.Scheme {
 }
 
 // live reads the store as it stands.
-type live struct{ s *Store }
+type live struct {
+	s      *Store
+	shared bool
+}
 
 // Get implements client.Reader.
-func (l live) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+func (l live) Get(_ context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	sl := slotOf(obj)
 	if sl == noSlot {
 		return unknownType(obj)
 	}
 	found, err := l.s.lookup(sl, key)
-	if err == nil {
+	if err != nil {
+		return err
+	}
+	var o client.GetOptions
+	o.ApplyOptions(opts)
+	if l.shared || o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy {
+		share(obj, found)
+	} else {
 		fill(obj, found)
 	}
-	return err
+	return nil
 }
 
 // List implements client.Reader.
@@ -58,6 +69,9 @@ func (l live) List(_ context.Context, list client.ObjectList, opts ...client.Lis
 	t := &l.s.tables[sl]
 	var o client.ListOptions
 	o.ApplyOptions(opts)
+	if l.shared {
+		o.UnsafeDisableDeepCopy = &l.shared
+	}
 	return listInto(list, t.keys, t.objs, l.s.version, &o)
 }
 
@@ -75,7 +89,7 @@ func listInto(list client.ObjectList, keys []types.NamespacedName, objs map[type
 		found = found[:o.Limit]
 	}
 	fillList(list, found, o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy)
-	list.SetResourceVersion(fmt.Sprint(version))
+	list.SetResourceVersion(strconv.FormatUint(version, 10))
 	return nil
 }
 
@@ -122,6 +136,14 @@ type View struct {
 	tables  [slots]table
 	at      [slots]int
 	indexes map[string]func(client.Object) []string
+	shared  bool
+}
+
+// Sharing makes the view give its objects without copying what they point at:
+// its user promises not to change them.
+func (v *View) Sharing() *View {
+	v.shared = true
+	return v
 }
 
 // Index has lists accept a field selector of that name, as a cache's index does.
@@ -204,7 +226,11 @@ func (v *View) Get(_ context.Context, key client.ObjectKey, obj client.Object, _
 	if found == nil {
 		return apierrors.NewNotFound(sl.resource(), key.Name)
 	}
-	fill(obj, found)
+	if v.shared {
+		share(obj, found)
+	} else {
+		fill(obj, found)
+	}
 	return nil
 }
 
@@ -217,6 +243,9 @@ func (v *View) List(_ context.Context, list client.ObjectList, opts ...client.Li
 	t := &v.tables[sl]
 	var o client.ListOptions
 	o.ApplyOptions(opts)
+	if v.shared {
+		o.UnsafeDisableDeepCopy = &v.shared
+	}
 	if o.FieldSelector != nil {
 		for name, values := range v.indexes {
 			if want, ok := o.FieldSelector.RequiresExactMatch(name); ok {
@@ -233,7 +262,7 @@ func listIndexed(list client.ObjectList, t *table, o *client.ListOptions, keep f
 	rest.FieldSelector = nil
 	found := slices.DeleteFunc(match(t.keys, t.objs, &rest), func(obj client.Object) bool { return !keep(obj) })
 	fillList(list, found, o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy)
-	list.SetResourceVersion(fmt.Sprint(t.synced))
+	list.SetResourceVersion(strconv.FormatUint(t.synced, 10))
 	return nil
 }
 

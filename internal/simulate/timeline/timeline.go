@@ -41,7 +41,7 @@ func (l *Line) At(t time.Time, f func()) {
 		t = l.now
 	}
 	l.seq++
-	e := entry{at: t, seq: l.seq, call: f}
+	e := &entry{at: t, seq: l.seq, call: f}
 	if l.order != nil {
 		e.tie = l.order.Uint64()
 	}
@@ -65,7 +65,7 @@ func (l *Line) Step(limit time.Time) bool {
 		}
 		return false
 	}
-	e := heap.Pop(&l.due).(entry)
+	e := heap.Pop(&l.due).(*entry)
 	if e.at.After(l.now) {
 		l.now = e.at
 	}
@@ -77,11 +77,11 @@ func (l *Line) Step(limit time.Time) bool {
 // late, as after a machine has slept.
 func (l *Line) Jump(d time.Duration) { l.now = l.now.Add(d) }
 
-type entries []entry
+type entries []*entry
 
 func (h entries) Len() int { return len(h) }
 func (h entries) Less(i, j int) bool {
-	a, b := &h[i], &h[j]
+	a, b := h[i], h[j]
 	if !a.at.Equal(b.at) {
 		return a.at.Before(b.at)
 	}
@@ -91,11 +91,11 @@ func (h entries) Less(i, j int) bool {
 	return a.seq < b.seq
 }
 func (h entries) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *entries) Push(x any)   { *h = append(*h, x.(entry)) }
+func (h *entries) Push(x any)   { *h = append(*h, x.(*entry)) }
 func (h *entries) Pop() any {
 	old := *h
 	e := old[len(old)-1]
-	old[len(old)-1] = entry{}
+	old[len(old)-1] = nil
 	*h = old[:len(old)-1]
 	return e
 }
