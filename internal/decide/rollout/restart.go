@@ -47,8 +47,10 @@ func restart(v *view, r record) (record, []plan.Action) {
 	}
 	old, f := stale(v, at.Time), v.fleet()
 	if len(old) == 0 {
-		if f.Serving() < int64(v.budget.Replicas) && (r.Restart.Surge || justTried(v, &r)) {
-			return r, nil // it ends, and a surge pod goes, when the last replacement serves
+		// It ends, and a surge pod goes, when every replacement serves; or, once no
+		// count can be of before the last eviction, when enough do.
+		if f.Serving() < f.Ordered() && justTried(v, &r) || f.Serving() < int64(v.budget.Replicas) && r.Restart.Surge {
+			return r, nil
 		}
 		done := wholeSecond(at)
 		r.Restart, r.restarted, r.moved = nil, &done, true
