@@ -141,6 +141,8 @@ func refuse(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	}
 	if st.Progress != nil {
 		st.Progress.Invalid, st.Progress.Clock = true, nil
+		// What the pause conditions say is the command; this only repeats them.
+		st.ControllerPause = len(st.PauseConditions) > 0
 	}
 	p := plan.Plan[v1alpha1.RolloutStatus]{Status: st}
 	if v.ro.Status.ObservedGeneration == "" {
