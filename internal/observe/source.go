@@ -60,6 +60,7 @@ type memory struct {
 	generation int64
 	collision  int32
 	template   rollout.Template
+	selector   labels.Selector
 	problems   []rollout.Problem
 	look       look
 }
@@ -120,7 +121,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	ro := o.Rollout
 	m := s.remember(ro)
 	o.Template = m.identify(ro)
-	selector := selectorOf(ro)
+	selector := m.selector
 	var err error
 	if o.Sets, err = v.sets(ctx, ro, selector); err != nil {
 		return fmt.Errorf("list ReplicaSets: %w", err)
@@ -152,8 +153,8 @@ func (s *Source) remember(ro *v1alpha1.Rollout) *memory {
 	return m
 }
 
-// identify computes the identity of the template, and what is wrong with the
-// spec, once per generation and collision count.
+// identify computes the identity of the template, the selector, and what is
+// wrong with the spec, once per generation and collision count.
 func (m *memory) identify(ro *v1alpha1.Rollout) rollout.Template {
 	collision := int32(-1)
 	if c := ro.Status.CollisionCount; c != nil {
@@ -171,7 +172,7 @@ func (m *memory) identify(ro *v1alpha1.Rollout) rollout.Template {
 	if c := ro.Spec.Strategy.Canary; c != nil {
 		m.template.StepsHash = identity.StepsHash(c.Steps)
 	}
-	m.problems = ofSpec(ro)
+	m.problems, m.selector = ofSpec(ro), selectorOf(ro)
 	m.generation, m.collision = ro.Generation, collision
 	return m.template
 }
