@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,15 +21,22 @@ func (j *Judge) rollout(key types.NamespacedName) *v1alpha1.Rollout {
 	return ro
 }
 
-// sets are the live sets of a rollout.
+// sets are the live sets of a rollout: those that it owns, and orphans of its
+// selector, which it takes over.
 func (j *Judge) sets(ro *v1alpha1.Rollout) []*appsv1.ReplicaSet {
 	var out []*appsv1.ReplicaSet
-	for _, o := range j.store.Owned(ro.UID) {
-		if rs, ok := o.(*appsv1.ReplicaSet); ok {
+	for _, o := range j.store.All(plan.KindReplicaSet) {
+		rs := o.(*appsv1.ReplicaSet)
+		if owner := metav1.GetControllerOfNoCopy(rs); owner != nil && owner.UID == ro.UID || owner == nil && orphanOf(ro, rs) {
 			out = append(out, rs)
 		}
 	}
 	return out
+}
+
+func orphanOf(ro *v1alpha1.Rollout, rs *appsv1.ReplicaSet) bool {
+	sel, err := metav1.LabelSelectorAsSelector(ro.Spec.Selector)
+	return err == nil && !sel.Empty() && rs.Namespace == ro.Namespace && sel.Matches(labels.Set(rs.Labels))
 }
 
 // kept is how many pods of a set are known to the pass to be available and will
