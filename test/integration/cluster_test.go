@@ -56,6 +56,7 @@ func TestCluster(t *testing.T) {
 		t.Skip("-short: no control plane")
 	}
 	c := newCluster(t)
+	t.Run("Manifests", c.testManifests)
 	t.Run("Scenarios", c.testScenarios)
 	t.Run("Kill", c.testKill)
 	t.Run("Handover", c.testHandover)
@@ -105,20 +106,21 @@ func (c *cluster) await(ctx context.Context, namespace, what string, done func()
 	}
 }
 
-// changes gives a signal whenever an object of the lists has changed. Signals
-// that nobody takes are one.
-func (c *cluster) changes(ctx context.Context, namespace string, lists ...client.ObjectList) <-chan struct{} {
-	out := make(chan struct{}, 1)
-	signal := func() {
-		select {
-		case out <- struct{}{}:
-		default:
-		}
+// signal puts a signal into a channel of one. Signals that nobody takes are one.
+func signal(to chan<- struct{}) {
+	select {
+	case to <- struct{}{}:
+	default:
 	}
+}
+
+// changes gives a signal whenever an object of the lists has changed.
+func (c *cluster) changes(ctx context.Context, namespace string, lists ...client.ObjectList) chan struct{} {
+	out := make(chan struct{}, 1)
 	for _, list := range lists {
 		go func() {
 			for ctx.Err() == nil {
-				c.watchOnce(ctx, namespace, list, signal)
+				c.watchOnce(ctx, namespace, list, func() { signal(out) })
 			}
 		}()
 	}
@@ -127,9 +129,9 @@ func (c *cluster) changes(ctx context.Context, namespace string, lists ...client
 
 // watchOnce watches until the watch ends; one that ends or fails counts as a
 // change, so that nothing is missed in between.
-func (c *cluster) watchOnce(ctx context.Context, namespace string, list client.ObjectList, signal func()) {
+func (c *cluster) watchOnce(ctx context.Context, namespace string, list client.ObjectList, changed func()) {
 	w, err := c.client.Watch(ctx, list.DeepCopyObject().(client.ObjectList), client.InNamespace(namespace))
-	signal()
+	changed()
 	if err != nil {
 		select {
 		case <-ctx.Done():
@@ -139,7 +141,7 @@ func (c *cluster) watchOnce(ctx context.Context, namespace string, list client.O
 	}
 	defer w.Stop()
 	for range w.ResultChan() {
-		signal()
+		changed()
 	}
 }
 

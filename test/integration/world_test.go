@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -29,6 +28,7 @@ type world struct {
 	namespace string
 	via       *recorder
 	changes   <-chan struct{}
+	told      *told
 
 	mu      sync.Mutex
 	wishes  map[string]string // by image
@@ -39,7 +39,10 @@ type world struct {
 // newWorld makes the world of a namespace; it lasts as long as the context.
 func newWorld(ctx context.Context, c *cluster, namespace string, via *recorder) *world {
 	w := &world{ctx: ctx, cluster: c, namespace: namespace, via: via, wishes: map[string]string{}, used: map[string]bool{}, changed: map[string]bool{}}
-	w.changes = c.changes(ctx, namespace, &v1alpha1.RolloutList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{}, &corev1.EventList{})
+	w.told = &told{counts: map[types.UID]int32{}, events: map[string][]script.Event{}}
+	changes := c.changes(ctx, namespace, &v1alpha1.RolloutList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{})
+	w.changes = changes
+	go c.listen(ctx, namespace, w.told, func() { signal(changes) })
 	return w
 }
 
@@ -70,29 +73,8 @@ func (w *world) Run(limit time.Duration, done func() (bool, error)) (bool, error
 	}
 }
 
-// Events implements script.World. An event that came n times is n events.
-func (w *world) Events(namespace, name string) ([]script.Event, error) {
-	var list corev1.EventList
-	err := w.cluster.client.List(w.ctx, &list, client.InNamespace(namespace),
-		client.MatchingFields{"involvedObject.kind": v1alpha1.KindRollout, "involvedObject.name": name})
-	if err != nil {
-		return nil, err
-	}
-	return inOrder(list.Items), nil
-}
-
-// inOrder gives events in the order in which they were recorded. Their times are
-// whole seconds, but their names end in the nanoseconds of the first occurrence.
-func inOrder(items []corev1.Event) []script.Event {
-	slices.SortFunc(items, func(a, b corev1.Event) int { return strings.Compare(a.Name, b.Name) })
-	var out []script.Event
-	for _, e := range items {
-		for range max(e.Count, 1) {
-			out = append(out, script.Event{Reason: e.Reason, Message: e.Message, Warning: e.Type == corev1.EventTypeWarning})
-		}
-	}
-	return out
-}
+// Events implements script.World.
+func (w *world) Events(_, name string) ([]script.Event, error) { return w.told.of(name), nil }
 
 // Writes implements script.Counting.
 func (w *world) Writes() int { return len(w.via.seen(w.namespace)) }
