@@ -53,8 +53,17 @@ func (v view) nameTaken(ctx context.Context, o *rollout.Observed) (bool, error) 
 	if len(o.Problems) > 0 || hasSet(o) {
 		return false, nil
 	}
+	// Before a set is created, the sets are read from the API server: a cache that
+	// is behind must not give a second set of one template.
+	sets, err := view{reader: v.live, live: v.live}.sets(ctx, o.Rollout, selectorOf(o.Rollout))
+	if err != nil {
+		return false, err
+	}
+	if o.Sets = sets; hasSet(o) {
+		return false, nil
+	}
 	rs := &appsv1.ReplicaSet{}
-	err := v.live.Get(ctx, types.NamespacedName{Namespace: o.Rollout.Namespace, Name: name}, rs)
+	err = v.live.Get(ctx, types.NamespacedName{Namespace: o.Rollout.Namespace, Name: name}, rs)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

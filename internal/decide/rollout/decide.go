@@ -63,7 +63,9 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	r, progressed := measure(v, r)
 
 	var w writes
-	w.add(selectors(v, &r))
+	switches, switchNotes := selectors(v, &r)
+	w.add(switches, switchNotes)
+	v = v.switching(switches)
 	if v.current == nil && !r.Aborted {
 		action, note := create(v)
 		w.add([]plan.Action{action}, []plan.Note{note})

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
 )
 
 const (
@@ -295,6 +296,33 @@ func TestServicesSelectOnlySetsThatServe(t *testing.T) {
 	w.settle()
 	selects("v3", "v3")
 	w.expect(healthy, 2, "v3=1")
+}
+
+func TestASetThatAServiceIsAboutToSelectIsNotEmptied(t *testing.T) {
+	w := newWorld(t, 4, 1, 4)
+	w.ro.Spec.Strategy.Canary.StableService = "stable"
+	w.settle()
+	w.update("v2")
+	w.pass() // next, all of v1 may go, and it is the set that the Service should select
+	w.services = map[string]Service{"stable": {Name: "stable"}}
+	for range 30 {
+		p := Decide(w.observed(), w.now)
+		for _, a := range p.Actions {
+			order, scales := a.(plan.PatchReplicaSet)
+			if !scales || order.Replicas == nil || *order.Replicas > 0 {
+				continue
+			}
+			for _, b := range p.Actions {
+				if s, switches := b.(plan.SwitchService); switches && "web-"+s.To == order.Ref.Name {
+					t.Fatalf("one plan points a Service at %s and empties it", order.Ref.Name)
+				}
+			}
+		}
+		if !w.pass() {
+			break
+		}
+	}
+	w.expect(healthy, 0, "v2=4")
 }
 
 func TestASetThatCannotBeCreatedIsToldAndRunsIntoTheDeadline(t *testing.T) {

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -163,7 +164,7 @@ func (v *view) selected(s *Set) bool {
 			return true
 		}
 	}
-	return false
+	return slices.Contains(v.named, s.Hash)
 }
 
 // order is a scale order, the wanted total noted on the set.

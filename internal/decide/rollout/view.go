@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/scale"
 )
 
@@ -23,6 +24,23 @@ type view struct {
 	// first is set when no set but the current one exists and none was ever
 	// stable: there is nothing to protect.
 	first bool
+	// named are the hashes that this pass points a Service at.
+	named []string
+}
+
+// switching is the view with Services about to be pointed at sets: those count
+// as selected from now on, like the ones that are selected already.
+func (v *view) switching(switches []plan.Action) *view {
+	if len(switches) == 0 {
+		return v
+	}
+	next := *v
+	for _, a := range switches {
+		if s, ok := a.(plan.SwitchService); ok && s.To != "" {
+			next.named = append(next.named, s.To)
+		}
+	}
+	return &next
 }
 
 // see classifies what was observed.
