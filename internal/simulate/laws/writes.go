@@ -85,6 +85,13 @@ func (j *Judge) sizes(p *Pass, ro *v1alpha1.Rollout, changed, was *appsv1.Replic
 		}
 		before, after = append(before, b), append(after, a)
 	}
+	for i := range p.Observed.Sets { // what went a moment ago counts as the pass knew it
+		s := &p.Observed.Sets[i]
+		if j.store.Peek(plan.KindReplicaSet, types.NamespacedName{Namespace: ro.Namespace, Name: s.Name}) == nil {
+			gone := Size{s.Name, 0, min(s.Available, s.Spec)}
+			before, after = append(before, gone), append(after, gone)
+		}
+	}
 	return before, after
 }
 
