@@ -49,6 +49,7 @@ type Judge struct {
 type order struct {
 	generation int64
 	size       int32
+	ours       bool
 }
 
 // story is what happened to one rollout.
@@ -125,7 +126,7 @@ func (j *Judge) heardSet(e *store.Event) {
 	rs := e.New.(*appsv1.ReplicaSet)
 	list := j.orders[uid]
 	if n := len(list); n == 0 || list[n-1].generation != rs.Generation {
-		j.orders[uid] = append(list, order{rs.Generation, *rs.Spec.Replicas})
+		j.orders[uid] = append(list, order{rs.Generation, *rs.Spec.Replicas, j.writing != nil})
 	}
 	if e.Old != nil && j.writing == nil && *e.Old.(*appsv1.ReplicaSet).Spec.Replicas != *rs.Spec.Replicas {
 		for _, s := range j.stories { // somebody else moved it: no direction is owed
@@ -138,7 +139,7 @@ func (j *Judge) heardSet(e *store.Event) {
 func (j *Judge) heardUser(key types.NamespacedName, before, after *v1alpha1.Rollout) {
 	s := j.story(key)
 	b, a := &before.Status, &after.Status
-	if b.Abort && !a.Abort && a.Progress != nil {
+	if b.Abort && !a.Abort && a.Progress != nil && a.Progress.Aborted {
 		s.retried = a.Progress.Attempt
 	}
 	if !b.PromoteFull && a.PromoteFull {

@@ -312,7 +312,7 @@ func TestWritesAreJudged(t *testing.T) {
 		"an abort that is dropped": {with(&store.Request{Verb: store.Patch, Kind: plan.KindRollout, Status: true, Key: key, Data: versioned},
 			status(func(s *v1alpha1.RolloutStatus) { s.Abort, s.Progress.Aborted = true, true }), status(func(*v1alpha1.RolloutStatus) {})), Abort.ID},
 		"a retry that is undone": {func(j *Judge, p *Pass) {
-			j.Heard(&store.Event{Kind: plan.KindRollout, Key: key, Old: status(func(s *v1alpha1.RolloutStatus) { s.Abort = true }), New: status(func(*v1alpha1.RolloutStatus) {})})
+			j.Heard(&store.Event{Kind: plan.KindRollout, Key: key, Old: status(func(s *v1alpha1.RolloutStatus) { s.Abort, s.Progress.Aborted = true, true }), New: status(func(s *v1alpha1.RolloutStatus) { s.Progress.Aborted = true })})
 			j.Wrote(p, &store.Request{Verb: store.Patch, Kind: plan.KindRollout, Status: true, Key: key, Data: versioned},
 				status(func(*v1alpha1.RolloutStatus) {}), status(func(s *v1alpha1.RolloutStatus) { s.Abort = true }), nil)
 		}, Commands.ID},

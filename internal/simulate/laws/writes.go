@@ -74,10 +74,21 @@ func (j *Judge) leaving(p *Pass, set types.UID) int32 {
 	return n
 }
 
+// known is the ordered size of a set, without what somebody else ordered since
+// the pass looked.
+func (j *Judge) known(p *Pass, rs *appsv1.ReplicaSet) int32 {
+	list := j.orders[rs.UID]
+	seen, _ := p.View.Peek(plan.KindReplicaSet, client.ObjectKeyFromObject(rs)).(*appsv1.ReplicaSet)
+	if n := len(list); n > 0 && !p.Live && seen != nil && !list[n-1].ours && seen.Generation < list[n-1].generation {
+		return *seen.Spec.Replicas
+	}
+	return *rs.Spec.Replicas
+}
+
 // sizes gives all sets before and after one of them changes.
 func (j *Judge) sizes(p *Pass, ro *v1alpha1.Rollout, changed, was *appsv1.ReplicaSet) (before, after []Size) {
 	for _, rs := range j.sets(ro) {
-		size := *rs.Spec.Replicas
+		size := j.known(p, rs)
 		a := Size{rs.Name, size, j.kept(p, rs, size)}
 		b := a
 		if rs.UID == changed.UID {
