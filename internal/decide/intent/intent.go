@@ -45,7 +45,6 @@ func Read(written, stored Fields) []Intent {
 	if stored.Abort && !written.Abort {
 		return []Intent{{Kind: Abort}}
 	}
-	var out []Intent
 	if stored.PromoteFull && !written.PromoteFull {
 		return []Intent{{Kind: PromoteFull}}
 	}
@@ -53,10 +52,10 @@ func Read(written, stored Fields) []Intent {
 		return []Intent{{Kind: Retry}}
 	}
 	if stored.Step != nil && written.Step != nil && *stored.Step != *written.Step {
-		return append(out, Intent{Kind: Skip, Step: *stored.Step})
+		return []Intent{{Kind: Skip, Step: *stored.Step}}
 	}
 	if written.Paused && !stored.Paused {
-		out = append(out, Intent{Kind: Resume})
+		return []Intent{{Kind: Resume}}
 	}
-	return out
+	return nil
 }
