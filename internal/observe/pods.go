@@ -42,15 +42,6 @@ type look struct {
 	pods []rollout.Pod
 }
 
-// restartPending tells whether pods have to be restarted now.
-func restartPending(ro *v1alpha1.Rollout, now time.Time) bool {
-	at := ro.Spec.RestartAt
-	if at == nil || at.After(now) {
-		return false
-	}
-	return !rollout.Restarted(at, ro.Status.RestartedAt)
-}
-
 // deadlineNear tells whether the progress deadline ends within nearDeadline.
 func deadlineNear(ro *v1alpha1.Rollout, now time.Time) bool {
 	p := ro.Status.Progress

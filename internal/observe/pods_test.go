@@ -246,7 +246,7 @@ func TestPendingRestartAndNearDeadline(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := restartPending(&tc.ro, now); got != tc.restart {
+			if got := rollout.RestartPending(&tc.ro, now); got != tc.restart {
 				t.Errorf("restart pending = %v, want %v", got, tc.restart)
 			}
 			if got := deadlineNear(&tc.ro, now); got != tc.near {

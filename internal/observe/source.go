@@ -181,7 +181,7 @@ func (m *memory) identify(ro *v1alpha1.Rollout) rollout.Template {
 func (s *Source) pods(ctx context.Context, r client.Reader, o *Observation, sel labels.Selector, m *memory, now time.Time) error {
 	ro := o.Rollout
 	var err error
-	if s.PodsAlways || restartPending(ro, now) {
+	if s.PodsAlways || rollout.RestartPending(ro, now) {
 		if o.Pods, err = all(ctx, r, ro.Namespace, sel, o.Sets); err != nil {
 			return err
 		}

@@ -16,9 +16,9 @@ const RestartRetry = 30 * time.Second
 
 // RestartPending tells whether spec.restartAt asks for a restart that is due
 // and not finished. The answer needs the pods of the rollout.
-func RestartPending(o *Observed, now time.Time) bool {
-	at := o.Rollout.Spec.RestartAt
-	return at != nil && !now.Before(at.Time) && !Restarted(at, o.Rollout.Status.RestartedAt)
+func RestartPending(ro *v1alpha1.Rollout, now time.Time) bool {
+	at := ro.Spec.RestartAt
+	return at != nil && !now.Before(at.Time) && !Restarted(at, ro.Status.RestartedAt)
 }
 
 // Restarted tells whether the restart asked for at a time is the one that is
@@ -34,7 +34,7 @@ func wholeSecond(t metav1.Time) metav1.Time { return metav1.NewTime(t.Truncate(t
 // pod more is started first. Evictions that seem refused are tried again after
 // RestartRetry.
 func restart(v *view, r record) (record, []plan.Action) {
-	if !RestartPending(v.o, v.now) {
+	if !RestartPending(v.ro, v.now) {
 		r.Restart = nil
 		return r, nil
 	}

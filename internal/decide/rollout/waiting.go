@@ -173,7 +173,7 @@ func wake(v *view, r *record) time.Time {
 			next = t.Add(RestartRetry)
 		}
 		sooner(next)
-	} else if RestartPending(v.o, v.now) {
+	} else if RestartPending(v.ro, v.now) {
 		sooner(v.now.Add(time.Second))
 	}
 	return at
