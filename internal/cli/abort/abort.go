@@ -6,11 +6,12 @@ package abort
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/sluice-project/sluice/internal/cli/session"
 	"github.com/sluice-project/sluice/internal/command"
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Options are what the user asked for.
@@ -44,15 +45,7 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 
 // Run aborts.
 func Run(ctx context.Context, o *Options) error {
-	for _, name := range o.Names {
-		c, key, err := o.Session.Target(name)
-		if err != nil {
-			return err
-		}
-		if err := (&command.Sender{Client: c}).Abort(ctx, key); err != nil {
-			return err
-		}
-		fmt.Fprintf(o.Session.Out, "rollout '%s' aborted\n", name)
-	}
-	return nil
+	return o.Session.Each(o.Names, "aborted", func(c client.WithWatch, key types.NamespacedName) error {
+		return (&command.Sender{Client: c}).Abort(ctx, key)
+	})
 }

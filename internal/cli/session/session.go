@@ -111,6 +111,22 @@ func (s *Session) Target(name string) (client.WithWatch, types.NamespacedName, e
 	return c, types.NamespacedName{Namespace: ns, Name: name}, err
 }
 
+// Each asks the same of one rollout after the other, says what was done to each,
+// and stops at the first that fails.
+func (s *Session) Each(names []string, done string, ask func(client.WithWatch, types.NamespacedName) error) error {
+	for _, name := range names {
+		c, key, err := s.Target(name)
+		if err != nil {
+			return err
+		}
+		if err := ask(c, key); err != nil {
+			return err
+		}
+		fmt.Fprintf(s.Out, "rollout '%s' %s\n", name, done)
+	}
+	return nil
+}
+
 // Scheme knows the kinds that commands read and write.
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
