@@ -123,6 +123,26 @@ func shellRules() []Rule {
 			Reason:   "observe reads through the reader it is handed, so that the simulator can hand it another, and has no way to write",
 		},
 		{
+			Packages: []string{"internal/router/registry"},
+			Own:      []string{"internal/router/..."},
+			Std:      pureStd(),
+			Reason:   "the list of all routers, for those who start a controller",
+		},
+		{
+			Packages: []string{"internal/router/routertest"},
+			Own:      []string{"api/v1alpha1", "internal/decide/traffic", "internal/router"},
+			Foreign:  append(port(), "github.com/google/go-cmp/...", "sigs.k8s.io/yaml"),
+			Std:      append(quietStd(), "testing", "testing/quick", "math/rand/v2"),
+			Reason:   "the conformance suite knows the port and no adapter",
+		},
+		{
+			Packages: []string{"internal/router/..."},
+			Own:      []string{"api/v1alpha1", "internal/decide/traffic", "internal/router"},
+			Foreign:  append(apiValues(), "k8s.io/apimachinery/pkg/..."),
+			Std:      pureStd(),
+			Reason:   "an adapter is a pure transformer of the objects it is given: it can neither read nor write the cluster, and knows no other adapter",
+		},
+		{
 			Packages: []string{"internal/act"},
 			Own:      []string{"api/v1alpha1", "internal/decide/plan", "internal/decide/traffic", "internal/router"},
 			Foreign:  port(),
@@ -131,7 +151,7 @@ func shellRules() []Rule {
 		},
 		{
 			Packages: []string{"internal/reconcile"},
-			Own:      []string{"api/v1alpha1", "internal/decide/...", "internal/observe", "internal/act", "internal/metric", "internal/stepplugin"},
+			Own:      []string{"api/v1alpha1", "internal/decide/...", "internal/observe", "internal/act", "internal/router", "internal/metric", "internal/stepplugin"},
 			Foreign:  append(port(), "github.com/go-logr/logr"),
 			Std:      quietStd(),
 			Reason:   "the loop body knows no manager and no queue, so the operator and the simulator drive the same code",
@@ -160,7 +180,7 @@ func edgeRules() []Rule {
 		{
 			Packages: []string{"internal/simulate/..."},
 			Own: []string{"api/v1alpha1", "internal/decide/...", "internal/observe", "internal/act", "internal/reconcile", "internal/command",
-				"internal/decode", "internal/simulate/..."},
+				"internal/decode", "internal/router/...", "internal/simulate/..."},
 			Foreign: append(port(), "github.com/go-logr/logr", "gopkg.in/evanphx/json-patch.v4", "sigs.k8s.io/yaml"),
 			Std:     append(quietStd(), "bufio", "math/rand/v2", "os", "path/...", "embed", "io/fs"),
 			Reason:  "virtual time drives the real loop with stores and models of its own: no manager, no queue, no network, and chance only from a seed",
@@ -168,7 +188,7 @@ func edgeRules() []Rule {
 		{
 			Packages: []string{"internal/cli/..."},
 			Own: []string{"api/v1alpha1", "internal/command", "internal/decide/...", "internal/decode", "internal/simulate/...", "internal/cli/...",
-				"internal/observe"},
+				"internal/observe", "internal/router/..."},
 			Foreign: []string{"github.com/spf13/...", "github.com/go-logr/logr", "github.com/google/go-cmp/cmp", "golang.org/x/term", "k8s.io/...",
 				"sigs.k8s.io/controller-runtime/pkg/client/...", "sigs.k8s.io/controller-runtime/pkg/log", "sigs.k8s.io/kustomize/...", "sigs.k8s.io/yaml"},
 			Std:    []string{"..."},
