@@ -48,6 +48,61 @@ type RolloutProgress struct {
 	Invalid bool `json:"invalid,omitempty"`
 	// UserPaused is spec.paused as last acted upon.
 	UserPaused bool `json:"userPaused,omitempty"`
+	// Traffic is what was seen of the routers; none without traffic routing.
+	Traffic *TrafficRecord `json:"traffic,omitempty"`
+}
+
+// TrafficRecord is the proof of the routing that a release rests on: what the
+// routers' objects were seen to say, never what was only ordered.
+type TrafficRecord struct {
+	// Weight is the canary's weight that was last seen at every entrance alike,
+	// with everything else there as it was wanted.
+	Weight int32 `json:"weight"`
+	// Key identifies the routing of which that was seen (managed routes, roles).
+	Key string `json:"key,omitempty"`
+	// SeenAt is since when.
+	SeenAt metav1.Time `json:"seenAt"`
+	// Entrances are the places where traffic is divided, 16 at most.
+	Entrances []EntranceRecord `json:"entrances,omitempty"`
+	// Rivals are those who wrote what this controller owns, 8 at most, while it
+	// lasts.
+	Rivals []RivalRecord `json:"rivals,omitempty"`
+}
+
+// EntranceRecord is one place where traffic is divided, as it was last seen.
+type EntranceRecord struct {
+	// Router is its kind, e.g. Istio.
+	Router string `json:"router"`
+	// Name of the route object and, where there are several, the rule in it.
+	Name string `json:"name"`
+	// Wanted is the canary's weight that it should have had at that look.
+	Wanted int32 `json:"wanted"`
+	// Weight is the canary's weight as read back.
+	Weight int32 `json:"weight"`
+	// Generation of the object that was read.
+	Generation int64 `json:"generation,omitempty"`
+	// Verified is the data plane's own word: true when the change is live, false
+	// while it is pending or refused, absent where the data plane does not tell.
+	Verified *bool `json:"verified,omitempty"`
+	// Message says what is wrong with it; empty when nothing is.
+	Message string `json:"message,omitempty"`
+}
+
+// RivalRecord is a field manager that writes what this controller owns.
+type RivalRecord struct {
+	// Manager is its field manager, e.g. argocd-controller.
+	Manager string `json:"manager"`
+	// Entrance is where.
+	Entrance string `json:"entrance"`
+	// Field is what it wrote: "weight", "managed routes", "subset" or another
+	// owned field.
+	Field string `json:"field"`
+	// Ours and Theirs are the two values.
+	Ours   string `json:"ours,omitempty"`
+	Theirs string `json:"theirs,omitempty"`
+	// Count is how often, LastAt when last.
+	Count  int32       `json:"count"`
+	LastAt metav1.Time `json:"lastAt"`
 }
 
 // ProgressClock measures progress of one (revision, attempt) by high-water marks.

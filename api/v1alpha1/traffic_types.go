@@ -34,6 +34,9 @@ type RolloutTrafficRouting struct {
 	Plugins map[string]json.RawMessage `json:"plugins,omitempty"`
 	// Sum of all weights. Default 100; only NGINX and plugins take another value.
 	MaxTrafficWeight *int32 `json:"maxTrafficWeight,omitempty"`
+	// Seconds, 0 to 3600, that a routing must have been seen in the router's
+	// objects before it counts as live, for data planes that do not tell. Default 0.
+	SettleSeconds int32 `json:"settleSeconds,omitempty"`
 }
 
 // ALBTrafficRouting drives the action annotations of AWS Load Balancer
