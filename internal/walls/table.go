@@ -214,7 +214,7 @@ func edgeRules() []Rule {
 		},
 		{
 			Packages: []string{"hack/...", "config"},
-			Own:      []string{"api/v1alpha1", "internal/...", "hack/..."},
+			Own:      []string{"api/v1alpha1", "internal/...", "hack/...", "test/load"},
 			Foreign:  []string{"..."},
 			Std:      []string{"..."},
 			Reason:   "tools and checks of this repository",
