@@ -120,6 +120,8 @@ const (
 	RolloutPaused         RolloutConditionType = "Paused"
 	RolloutCompleted      RolloutConditionType = "Completed"
 	RolloutHealthy        RolloutConditionType = "Healthy"
+	// RolloutRivalWriter is true while somebody else writes what the rollout owns.
+	RolloutRivalWriter RolloutConditionType = "RivalWriter"
 )
 
 // Condition reasons of a Rollout.

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -172,3 +173,22 @@ func (s DurationString) Duration() (time.Duration, error) {
 	}
 	return time.ParseDuration(string(s))
 }
+
+// SetsSameRoute tells whether two steps set one header or mirror route to the
+// same content.
+func (s *CanaryStep) SetsSameRoute(o *CanaryStep) bool {
+	switch {
+	case s.SetHeaderRoute != nil && o.SetHeaderRoute != nil:
+		return reflect.DeepEqual(s.SetHeaderRoute, o.SetHeaderRoute)
+	case s.SetMirrorRoute != nil && o.SetMirrorRoute != nil:
+		a, b := *s.SetMirrorRoute, *o.SetMirrorRoute
+		same := a.PercentageOrDefault() == b.PercentageOrDefault()
+		a.Percentage, b.Percentage = nil, nil
+		return same && reflect.DeepEqual(a, b)
+	}
+	return false
+}
+
+// PercentageOrDefault is the share of requests that a mirror route copies, 0 to
+// 100; 100 when not given.
+func (s *SetMirrorRoute) PercentageOrDefault() int32 { return orDefault(s.Percentage, 100) }

@@ -55,12 +55,9 @@ type RolloutProgress struct {
 // TrafficRecord is the proof of the routing that a release rests on: what the
 // routers' objects were seen to say, never what was only ordered.
 type TrafficRecord struct {
-	// Weight is the canary's weight that was last seen at every entrance alike,
-	// with everything else there as it was wanted.
-	Weight int32 `json:"weight"`
-	// Key identifies the routing of which that was seen (managed routes, roles).
-	Key string `json:"key,omitempty"`
-	// SeenAt is since when.
+	// Key identifies the routing that was seen at all entrances together, SeenAt is
+	// since when.
+	Key    string      `json:"key,omitempty"`
 	SeenAt metav1.Time `json:"seenAt"`
 	// Entrances are the places where traffic is divided, 16 at most.
 	Entrances []EntranceRecord `json:"entrances,omitempty"`

@@ -27,6 +27,8 @@ func Verb(a Action) string {
 		return "evict"
 	case SwitchService:
 		return "switch"
+	case SetRouting:
+		return "route"
 	}
 	return "unknown"
 }
@@ -43,6 +45,8 @@ func empty(verb string) any {
 		return &EvictPod{}
 	case "switch":
 		return &SwitchService{}
+	case "route":
+		return &SetRouting{}
 	}
 	return nil
 }
@@ -58,6 +62,8 @@ func value(p any) Action {
 	case *EvictPod:
 		return *a
 	case *SwitchService:
+		return *a
+	case *SetRouting:
 		return *a
 	}
 	return nil

@@ -6,7 +6,11 @@
 // order of calls: the order of Actions is the order of writes.
 package plan
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-project/sluice/internal/decide/traffic"
+)
 
 // Kind names a kind of object that a plan can point at.
 type Kind string
@@ -19,6 +23,8 @@ const (
 	KindService    Kind = "Service"
 	KindDeployment Kind = "Deployment"
 	KindPDB        Kind = "PodDisruptionBudget"
+	// KindRouter stands for all objects of one router.
+	KindRouter Kind = "Router"
 )
 
 // Ref points at one object of the rollout's namespace and carries what was
@@ -145,6 +151,29 @@ type SwitchService struct {
 	Why       string `json:"why"`
 }
 
+// SetRouting asks one router for a routing. Its objects are those that the pass
+// has read: a write to a later version of one fails.
+type SetRouting struct {
+	// Router is the kind of router, Objects are those that hold its entrances.
+	Router  string   `json:"router"`
+	Objects []string `json:"objects,omitempty"`
+	// CanaryService and StableService are the Services that have the roles.
+	CanaryService string `json:"canaryService,omitempty"`
+	StableService string `json:"stableService,omitempty"`
+	// Want is the routing, From the canary's weight that was found.
+	Want traffic.Routing `json:"want"`
+	From int32           `json:"from"`
+	Why  string          `json:"why"`
+}
+
+// Target implements Action.
+func (a SetRouting) Target() Ref { return Ref{Kind: KindRouter, Name: a.Router} }
+
+// Reason implements Action.
+func (a SetRouting) Reason() string { return a.Why }
+
+func (SetRouting) sealed() {}
+
 // Target implements Action.
 func (a CreateReplicaSet) Target() Ref { return Ref{Kind: KindReplicaSet, Name: a.Name} }
 
@@ -206,6 +235,7 @@ const (
 	RankSkipSteps
 	RankScaling
 	RankSwitch
+	RankWeight
 	RankStepCompleted
 	RankPauseChanged
 	RankAborted

@@ -100,7 +100,7 @@ func conditions(v *view, r *record, st *v1alpha1.RolloutStatus, progressed, heal
 	}
 	enough := st.AvailableReplicas >= v.budget.Replicas
 	list = set(list, verdict{v1alpha1.RolloutAvailable, truth(enough), v1alpha1.ReasonAvailable, availableText(enough), false}, now)
-	list = failure(v, list, now)
+	list = rivals(r, failure(v, list, now), now)
 	done := st.StableRS != "" && st.StableRS == st.CurrentPodHash
 	return set(list, verdict{v1alpha1.RolloutCompleted, truth(done), v1alpha1.ReasonRolloutCompleted, completedText(done), false}, now)
 }

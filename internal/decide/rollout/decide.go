@@ -61,11 +61,13 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	r = hold(v, begin(v, r))
 	r.Invalid = false
 	r, progressed := measure(v, r)
+	r = witness(v, r)
 
 	var w writes
 	switches, switchNotes := selectors(v, &r)
 	w.add(switches, switchNotes)
 	v = v.switching(switches)
+	w.add(routing(v, &r), nil)
 	if v.current == nil && !r.Aborted {
 		action, note := create(v)
 		w.add([]plan.Action{action}, []plan.Note{note})
@@ -132,6 +134,7 @@ func assemble(v *view, r *record, w writes, progressed bool) plan.Plan[v1alpha1.
 	}
 	p.Notes = append(p.Notes, ownNotes...)
 	p.Notes = append(p.Notes, w.notes...)
+	p.Notes = append(p.Notes, weightNotes(v, &st)...)
 	p.Notes = append(p.Notes, r.notes...)
 	p.Notes = append(p.Notes, pauseNotes(v, r)...)
 	p.Notes = append(p.Notes, droppedNotes(v)...)

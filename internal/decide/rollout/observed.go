@@ -32,6 +32,9 @@ type Observed struct {
 	PodsLookedAt time.Time
 	// Services named by the spec that exist, by name.
 	Services map[string]Service
+	// Entrances are the places where routers divide the traffic, in the order of
+	// routers; none without traffic routing.
+	Entrances []Entrance
 	// Failure is the write that keeps failing; nil when the last pass went well.
 	Failure *Failure
 }

@@ -20,6 +20,8 @@ type record struct {
 	stable    string
 	collision *int32
 	restarted *metav1.Time
+	// pingPong is which Service of the pair is stable.
+	pingPong v1alpha1.PingPongType
 	// retried is a word for conditions; moved makes the next pass follow at once.
 	retried, moved bool
 	// stepped is set when a command moved the step: pods follow in the next pass.
@@ -39,7 +41,7 @@ func (r *record) warn(rank plan.Rank, reason, message string) {
 // object that another controller wrote, one made from the public fields.
 func start(v *view) record {
 	st := &v.ro.Status
-	r := record{collision: st.CollisionCount, restarted: st.RestartedAt}
+	r := record{collision: st.CollisionCount, restarted: st.RestartedAt, pingPong: st.Canary.StablePingPong}
 	switch {
 	case v.stable != nil && !v.first:
 		r.stable = v.stable.Hash
@@ -192,7 +194,7 @@ func begin(v *view, r record) record {
 	if sameRevision && r.StepHash == v.o.Template.StepsHash {
 		return r
 	}
-	next := v1alpha1.RolloutProgress{PodHash: v.hash(), Attempt: 1, StepHash: v.o.Template.StepsHash, Replicas: r.Replicas}
+	next := v1alpha1.RolloutProgress{PodHash: v.hash(), Attempt: 1, StepHash: v.o.Template.StepsHash, Replicas: r.Replicas, Traffic: r.Traffic}
 	if sameRevision {
 		next.Attempt, next.Completed, next.UserPaused = max(1, r.Attempt), r.Completed, r.UserPaused
 		next.Aborted, next.AbortedAt, next.AbortReason = r.Aborted, r.AbortedAt, r.AbortReason
@@ -253,7 +255,8 @@ func advance(v *view, r record) record {
 		r = promote(v, r)
 	case r.StepIndex < v.stepCount():
 		r = step(v, r)
-	case v.current.Available >= v.whole() && v.current.Spec == v.whole():
+	case v.routed && !reached(v, r):
+	case v.routed || v.current.Available >= v.whole() && v.current.Spec == v.whole():
 		r = promote(v, r)
 	}
 	if r.stable == v.hash() && v.current != nil && v.current.Spec == v.budget.Replicas && v.current.Available >= v.budget.Replicas {
@@ -298,6 +301,9 @@ func pauseEnd(v *view, r *record) (end time.Time, timed bool) {
 // broken stable set must not block its repair), and nothing else serving.
 func reached(v *view, r record) bool {
 	want := target(v, &r)
+	if v.routed {
+		return routedReached(v, &r, want)
+	}
 	if v.unreported() || v.current.Spec != want.Canary || v.current.Available < want.Canary {
 		return false
 	}
@@ -319,9 +325,22 @@ func promote(v *view, r record) record {
 		r.note(plan.RankCompleted, v1alpha1.ReasonRolloutCompleted, "Rollout completed update to revision %d (%s): %s",
 			revisionOf(v), hash, promotionReason(v, &r))
 		r.moved = true
+		r.pingPong = turned(v, r.pingPong)
 	}
 	r.stable, r.StepIndex, r.PromoteFull, r.Pauses = hash, v.stepCount(), false, nil
 	return r
+}
+
+// turned is the ping-pong pair after a promotion: the Service that stood for the
+// canary is the stable one from then on.
+func turned(v *view, now v1alpha1.PingPongType) v1alpha1.PingPongType {
+	switch {
+	case v.canary.PingPong == nil:
+		return now
+	case now == v1alpha1.PingPongPing:
+		return v1alpha1.PingPongPong
+	}
+	return v1alpha1.PingPongPing
 }
 
 func promotionReason(v *view, r *record) string {

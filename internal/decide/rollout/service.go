@@ -2,42 +2,30 @@ package rollout
 
 import (
 	"fmt"
-	"sort"
 
 	"github.com/sluice-project/sluice/internal/decide/plan"
 )
 
 // selectors gives the selector changes of the Services that the spec names.
-// Each Service has one desired set: stableService the stable one, canaryService
-// the current one, or the stable one once aborted or while the selected revision
-// gives way to one that has no pods yet. A selector moves only to a set with
-// ready pods; a Service that is not ours yet, only to a whole one.
+// Each Service has one desired set: the stable one for the Service that stands
+// for stable, the current one for the canary's, or the stable one once aborted
+// or while the selected revision gives way to one that has no pods yet. Where
+// routers divide the traffic, a Service is moved only to a set that can carry
+// what the Service gets.
 func selectors(v *view, r *record) ([]plan.Action, []plan.Note) {
-	wanted := map[string]*Set{}
-	if name := v.canary.StableService; name != "" {
-		wanted[name] = v.stable
-	}
-	if name := v.canary.CanaryService; name != "" {
-		wanted[name] = v.current
-		if r.Aborted || v.superseded(v.o.Services[name]) {
-			wanted[name] = v.stable
-		}
-	}
-	names := make([]string, 0, len(wanted))
-	for name := range wanted {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	var actions []plan.Action
 	var notes []plan.Note
-	for _, name := range names {
+	move := func(name string, which role) {
 		svc, exists := v.o.Services[name]
-		set := wanted[name]
-		if !exists || set == nil || set.Deleting || !v.ready(set, svc) {
-			continue
+		if !exists || name == "" {
+			return
+		}
+		set := v.meant(r, which, svc.Hash)
+		if set == nil || set.Deleting || !v.mayPoint(which, set, svc.Hash, svc.ManagedBy != "") {
+			return
 		}
 		if svc.Hash == set.Hash && svc.ManagedBy == v.ro.Name {
-			continue
+			return
 		}
 		actions = append(actions, plan.SwitchService{
 			Ref:  plan.Ref{Kind: plan.KindService, Name: name, UID: svc.UID, Version: svc.Version},
@@ -46,29 +34,70 @@ func selectors(v *view, r *record) ([]plan.Action, []plan.Note) {
 		notes = append(notes, plan.Note{Rank: plan.RankSwitch, Reason: "SwitchService", After: len(actions),
 			Message: fmt.Sprintf("Switched selector for service '%s' from '%s' to '%s'", name, svc.Hash, set.Hash)})
 	}
+	if v.canaryService < v.stableService {
+		move(v.canaryService, canaryRole)
+		move(v.stableService, stableRole)
+	} else {
+		move(v.stableService, stableRole)
+		move(v.canaryService, canaryRole)
+	}
 	return actions, notes
 }
 
-// superseded tells that a Service selects a revision that gives way while the
-// current one has no pod yet to take its place.
-func (v *view) superseded(svc Service) bool {
-	if v.current != nil && v.current.Available > 0 {
-		return false
+// meant is the set that a role should select, which selects the one of the hash
+// now.
+func (v *view) meant(r *record, which role, now string) *Set {
+	if which == stableRole || r.Aborted || v.superseded(now) {
+		return v.stable
 	}
-	for _, s := range v.others {
-		if s.Hash == svc.Hash {
+	return v.current
+}
+
+// mayPoint tells whether a Service or subset of the role that selects the hash
+// now may be pointed at the set: never at one without ready pods, and at a whole
+// one only if it is not ours yet. Under traffic the canary's role does not move,
+// and stable's only to a set that has the pods for its share.
+func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
+	if now == s.Hash {
+		return true // only the annotation is missing
+	}
+	ready := s.Available > 0
+	if !managed || now == "" {
+		ready = s.Spec > 0 && s.Available >= s.Spec
+	}
+	if !v.routed || !ready {
+		return ready
+	}
+	if which == canaryRole {
+		return v.flow.most == 0 && !v.flow.routes && !v.flow.unread
+	}
+	share := v.maxWeight - v.flow.least
+	if v.flow.unread {
+		share = v.maxWeight
+	}
+	return now == "" || !v.serves(now) || s.Available >= v.sizeFor(share)
+}
+
+// serves tells whether the set of a hash has a ready pod.
+func (v *view) serves(hash string) bool {
+	for i := range v.o.Sets {
+		if s := &v.o.Sets[i]; s.Hash == hash && s.Available > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-func (v *view) ready(s *Set, svc Service) bool {
-	if svc.Hash == s.Hash {
-		return true // only the annotation is missing
+// superseded tells that the hash is of a revision that gives way while the
+// current one has no pod yet to take its place.
+func (v *view) superseded(hash string) bool {
+	if v.current != nil && v.current.Available > 0 {
+		return false
 	}
-	if svc.ManagedBy == "" || svc.Hash == "" {
-		return s.Spec > 0 && s.Available >= s.Spec
+	for _, s := range v.others {
+		if s.Hash == hash {
+			return true
+		}
 	}
-	return s.Available > 0
+	return false
 }

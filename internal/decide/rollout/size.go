@@ -10,15 +10,15 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/scale"
 )
 
-// Weight is the canary's share that the record asks for, 0 to scale.MaxWeight:
-// the last setWeight at or before the current step, nothing before the first,
-// everything after the last, nothing once aborted.
-func Weight(steps []v1alpha1.CanaryStep, p *v1alpha1.RolloutProgress) int32 {
+// Weight is the canary's share of whole that the record asks for: the last
+// setWeight at or before the current step, nothing before the first, everything
+// after the last, nothing once aborted.
+func Weight(steps []v1alpha1.CanaryStep, p *v1alpha1.RolloutProgress, whole int32) int32 {
 	switch {
 	case p.Aborted:
 		return 0
 	case p.PromoteFull || int(p.StepIndex) >= len(steps):
-		return scale.MaxWeight
+		return whole
 	}
 	for i := p.StepIndex; i >= 0; i-- {
 		if w := steps[i].SetWeight; w != nil {
@@ -33,6 +33,8 @@ func Weight(steps []v1alpha1.CanaryStep, p *v1alpha1.RolloutProgress) int32 {
 func target(v *view, r *record) scale.Split {
 	var t scale.Split
 	switch {
+	case v.routed && !v.settled():
+		t = routedTarget(v, r)
 	case v.settled():
 		t.Stable = v.budget.Replicas
 	case v.stable == nil && r.Aborted && v.current != nil:
@@ -44,9 +46,9 @@ func target(v *view, r *record) scale.Split {
 	case r.Hold != nil:
 		t = scale.Proportional(scale.Split{Canary: r.Hold.Canary, Stable: r.Hold.Stable}, r.Hold.Replicas, v.budget.Replicas)
 	default:
-		t = scale.Approximate(v.budget, Weight(v.steps(), &r.RolloutProgress), scale.MaxWeight)
+		t = scale.Approximate(v.budget, Weight(v.steps(), &r.RolloutProgress, v.maxWeight), v.maxWeight)
 	}
-	if r.Hold != nil && v.settled() {
+	if r.Hold != nil && v.settled() && !v.routed {
 		t = scale.Proportional(scale.Split{Stable: r.Hold.Stable}, r.Hold.Replicas, v.budget.Replicas)
 	}
 	if r.Restart != nil && r.Restart.Surge && mayStand(v, r) {
@@ -68,7 +70,7 @@ func target(v *view, r *record) scale.Split {
 // kept tells that a side may not be emptied before a promotion, because a
 // Service selects it as long as it has that role.
 func (v *view) kept(s *Set) bool {
-	return s != nil && !v.settled() && v.floor(s, 0) > 0
+	return s != nil && !v.routed && !v.settled() && v.floor(s, 0) > 0
 }
 
 // whole is the size at which the current set can be promoted: spec.replicas, or,
@@ -84,6 +86,9 @@ func (v *view) whole() int32 {
 // (stable, canary, then the others together), so that each pass sees what the
 // one before it did.
 func resize(v *view, r *record) []plan.Action {
+	if v.routed {
+		return routedResize(v, r)
+	}
 	f, want := v.fleet(), target(v, r)
 	others := f.Elsewhere()
 	next := scale.Next(v.budget, want, f.Canary, f.Stable, others)
@@ -164,7 +169,7 @@ func (v *view) selected(s *Set) bool {
 			return true
 		}
 	}
-	return slices.Contains(v.named, s.Hash)
+	return slices.Contains(v.named, s.Hash) || v.routed && (v.selectedBy(canaryRole, s) || v.selectedBy(stableRole, s))
 }
 
 // order is a scale order, the wanted total noted on the set.

@@ -35,6 +35,8 @@ func derive(v *view, r *record, progressed bool) v1alpha1.RolloutStatus {
 		index := r.StepIndex
 		st.CurrentStepIndex = &index
 	}
+	st.Canary.StablePingPong = r.pingPong
+	st.Canary.Weights = weights(v, r)
 	count(v, r, &st)
 	healthy := isHealthy(v, r, &st)
 	st.Conditions = conditions(v, r, &st, progressed, healthy)
@@ -110,10 +112,12 @@ func phase(v *view, r *record, st *v1alpha1.RolloutStatus) (v1alpha1.RolloutPhas
 		return progress("more replicas need to be updated")
 	case currentAvailable(v) < st.UpdatedReplicas:
 		return progress("updated replicas are still becoming available")
-	case st.Replicas > st.UpdatedReplicas:
+	case !v.routed && st.Replicas > st.UpdatedReplicas:
 		return progress("old replicas are pending termination")
 	case st.StableRS == "" || st.StableRS != st.CurrentPodHash:
 		return progress("waiting for all steps to complete")
+	case v.routed && !v.proven(r):
+		return progress("waiting for the traffic to be where it belongs")
 	}
 	return v1alpha1.RolloutPhaseHealthy, ""
 }

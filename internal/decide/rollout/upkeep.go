@@ -115,6 +115,9 @@ func upkeep(v *view, r *record) []plan.Action {
 		if s.Hash == r.stable && s.Promoted < max(1, s.Revision) && (s != v.current || s.Revision == revisionOf(v)) {
 			a.Annotations = append(a.Annotations, plan.Pair{Key: v1alpha1.AnnotationPromoted, Value: strconv.FormatInt(max(1, s.Revision), 10)})
 		}
+		if !s.ScaleDownAt.IsZero() && (s == v.stable || s == v.current && !r.Aborted || !v.routed || s.Spec == 0) {
+			a.Annotations = append(a.Annotations, plan.Pair{Key: v1alpha1.AnnotationScaleDownDeadline, Remove: true})
+		}
 		if a.Adopt || a.MinReadySeconds != nil || len(a.Annotations) > 0 {
 			a.Why = upkeepWhy(&a)
 			actions = append(actions, a)

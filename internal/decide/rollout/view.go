@@ -26,6 +26,13 @@ type view struct {
 	first bool
 	// named are the hashes that this pass points a Service at.
 	named []string
+	// routed is set where routers divide the traffic. maxWeight is then the sum of
+	// all weights, flow how they are divided now.
+	routed    bool
+	maxWeight int32
+	flow      flow
+	// canaryService and stableService are the Services that stand for the roles.
+	canaryService, stableService string
 }
 
 // switching is the view with Services about to be pointed at sets: those count
@@ -52,6 +59,9 @@ func see(o *Observed, now time.Time) view {
 	}
 	v.budget = scale.NewBudget(v1alpha1.ReplicasOrDefault(ro.Spec.Replicas),
 		v1alpha1.MaxSurgeOrDefault(v.canary.MaxSurge), v1alpha1.MaxUnavailableOrDefault(v.canary.MaxUnavailable))
+	v.canaryService, v.stableService = Services(ro)
+	v.routed, v.maxWeight = Routed(ro), v.canary.TrafficRouting.MaxTrafficWeightOrDefault()
+	v.flow = flowOf(o.Entrances, v.maxWeight)
 	v.current = currentSet(o)
 	v.stable, v.first = stableSet(o, v.current)
 	v.others = make([]*Set, 0, len(o.Sets))
@@ -142,12 +152,14 @@ func moreStable(o *Observed, a, b *Set) bool {
 }
 
 func selectedAsStable(o *Observed, s *Set) bool {
-	c := o.Rollout.Spec.Strategy.Canary
-	if c == nil || c.StableService == "" {
-		return false
+	for i := range o.Entrances {
+		if e := &o.Entrances[i]; e.Subsets && e.Routing.StableHash != "" && e.Routing.StableHash == s.Hash {
+			return true
+		}
 	}
-	svc, ok := o.Services[c.StableService]
-	return ok && svc.Hash != "" && svc.Hash == s.Hash
+	_, name := Services(o.Rollout)
+	svc, ok := o.Services[name]
+	return ok && name != "" && svc.Hash != "" && svc.Hash == s.Hash
 }
 
 // steps are the canary steps; none is a rolling update.

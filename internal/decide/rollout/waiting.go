@@ -44,6 +44,9 @@ func waiting(v *view, r *record, st *v1alpha1.RolloutStatus) *plan.Waiting {
 		}
 		return w
 	}
+	if w := waitingTraffic(v, r); w != nil && (v.current == nil || v.current.Available >= v.current.Spec || v.settled()) {
+		return w
+	}
 	return waitingPods(v, r, st)
 }
 
@@ -59,6 +62,18 @@ func waitingAborted(v *view, r *record) *plan.Waiting {
 		w.For = fmt.Sprintf("stable to carry everything again: %d of %d pods are available%s", v.stable.Available, v.budget.Replicas, v.podTrouble(v.stable))
 		w.Ends = "those pods"
 		w.On = &plan.Ref{Kind: plan.KindReplicaSet, Name: v.stable.Name}
+	case v.routed && !v.proven(r):
+		return waitingTraffic(v, r)
+	case v.current != nil && v.current.Replicas > 0 && v.current.Spec > 0 && v.routed:
+		w.For, w.Ends = "the drain delay of the aborted revision to pass", "its time"
+		if delay, ends := v.drainDelay(v.current, r); !ends {
+			w.For, w.Ends = "a person: the release was taken back, and abortScaleDownDelaySeconds: 0 keeps its pods", "a new template, or a retry"
+		} else if !v.current.ScaleDownAt.IsZero() {
+			w.Until = v.current.ScaleDownAt.Add(time.Second)
+		} else {
+			w.Until = v.now.Add(delay)
+		}
+		w.On = &plan.Ref{Kind: plan.KindReplicaSet, Name: v.current.Name}
 	case v.current != nil && v.current.Replicas > 0:
 		w.For, w.Ends = fmt.Sprintf("the %d pods of the aborted revision to go", v.current.Replicas), "those pods"
 		w.On = &plan.Ref{Kind: plan.KindReplicaSet, Name: v.current.Name}
@@ -157,6 +172,9 @@ func wake(v *view, r *record) time.Time {
 	}
 	if r.moved {
 		sooner(v.now)
+	}
+	for _, t := range trafficWakes(v, r) {
+		sooner(t)
 	}
 	if end, timed := pauseEnd(v, r); timed && !v.ro.Spec.Paused {
 		sooner(end.Add(time.Second))

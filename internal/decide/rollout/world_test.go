@@ -29,6 +29,8 @@ type world struct {
 	wake     time.Time
 	services map[string]Service
 	problems []Problem
+	// entrances are what routers say; writes to them are seen at once.
+	entrances []Entrance
 	last     plan.Plan[v1alpha1.RolloutStatus]
 }
 
@@ -59,6 +61,7 @@ func (w *world) observed() Observed {
 		services[k] = s
 	}
 	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services, Problems: w.problems, PodsLookedAt: w.now,
+		Entrances: append([]Entrance(nil), w.entrances...),
 		Template: Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
 }
 
@@ -113,6 +116,17 @@ func (w *world) perform(a plan.Action) {
 		}
 	case plan.SwitchService:
 		w.services[a.Ref.Name] = Service{Name: a.Ref.Name, Hash: a.To, ManagedBy: a.ManagedBy}
+	case plan.SetRouting:
+		for i := range w.entrances {
+			if e := &w.entrances[i]; e.Router == a.Router && e.Unread == "" {
+				keep := e.Routing
+				e.Routing, e.Writer, e.Drift = a.Want, "", false
+				if !e.Subsets {
+					e.Routing.CanaryHash, e.Routing.StableHash = keep.CanaryHash, keep.StableHash
+				}
+				e.Generation++
+			}
+		}
 	case plan.DeleteReplicaSet:
 		for i := range w.sets {
 			if w.sets[i].Name == a.Ref.Name {
@@ -137,6 +151,8 @@ func annotate(s *Set, pairs []plan.Pair) {
 			s.Digest = p.Value
 		case v1alpha1.AnnotationPromoted:
 			s.Promoted = n
+		case v1alpha1.AnnotationScaleDownDeadline:
+			s.ScaleDownAt, _ = time.Parse(time.RFC3339, p.Value)
 		}
 	}
 }

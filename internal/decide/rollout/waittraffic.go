@@ -1,0 +1,83 @@
+package rollout
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/traffic"
+)
+
+// look is how soon an entrance is read again although no change of it was heard
+// of: routers that answer late, or whose objects cannot be watched.
+const look = 10 * time.Second
+
+// waitingTraffic says which entrance is not where it should be; nil when the
+// routing is proven.
+func waitingTraffic(v *view, r *record) *plan.Waiting {
+	if !v.routed || v.proven(r) {
+		return nil
+	}
+	since := time.Time{}
+	if r.Traffic != nil {
+		since = r.Traffic.SeenAt.Time
+	}
+	for i := range v.o.Entrances {
+		e := &v.o.Entrances[i]
+		w := &plan.Waiting{Since: since, Ends: "that object" + deadlineText(v, r), On: &plan.Ref{Kind: plan.Kind(e.Kind), Name: e.Object}}
+		switch {
+		case e.Unread != "":
+			w.For = fmt.Sprintf("%s to be readable: %s", e.Name, e.Unread)
+		case !v.asWanted(r, e) && v.now.Before(repairAt(r, e)):
+			w.For, w.Until = fmt.Sprintf("its turn to repair %s, which somebody else keeps writing", e.Name), repairAt(r, e)
+		case !v.asWanted(r, e):
+			w.For = fmt.Sprintf("%s to have weight %d for the canary; it has %d", e.Name, v.wanted(r, e).Split.Canary, e.Routing.Split.Canary)
+		case e.Ack == traffic.AckPending:
+			w.For = fmt.Sprintf("the router to accept weight %d of %s%s", e.Routing.Split.Canary, e.Name, because(e.Message))
+		case e.Ack == traffic.AckRefused:
+			w.For = fmt.Sprintf("the router to carry out %s, which it refuses%s", e.Name, because(e.Message))
+		default:
+			continue
+		}
+		return w
+	}
+	return &plan.Waiting{For: "the routing to settle (settleSeconds)", Since: since, Ends: "its time", Until: settledAt(v, r),
+		On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name}}
+}
+
+func because(message string) string {
+	if message == "" {
+		return ""
+	}
+	return ": " + message
+}
+
+// trafficWakes are the times at which traffic needs another look.
+func trafficWakes(v *view, r *record) []time.Time {
+	if !v.routed {
+		return nil
+	}
+	var at []time.Time
+	if until := settledAt(v, r); v.now.Before(until) {
+		at = append(at, until)
+	}
+	for i := range v.o.Entrances {
+		e := &v.o.Entrances[i]
+		if again := repairAt(r, e); v.now.Before(again) && !v.asWanted(r, e) {
+			at = append(at, again)
+		} else if e.Unread != "" || e.Ack == traffic.AckPending || e.Ack == traffic.AckRefused {
+			at = append(at, v.now.Add(look))
+		}
+	}
+	v.all(func(s *Set) {
+		if !s.ScaleDownAt.IsZero() && s.Spec > 0 && !v.now.After(s.ScaleDownAt) {
+			at = append(at, s.ScaleDownAt.Add(time.Second))
+		}
+	})
+	if r.Traffic != nil {
+		for _, x := range r.Traffic.Rivals {
+			at = append(at, x.LastAt.Add(rivalQuiet))
+		}
+	}
+	return at
+}
