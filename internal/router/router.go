@@ -9,6 +9,8 @@
 package router
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -63,6 +65,9 @@ type Entrance struct {
 	// maximum, Routing.Split does not either. Extra are the destinations of
 	// experiments, by Service.
 	Routing traffic.Routing
+	// Subsets is set where this rollout has the router select sets itself: the
+	// hashes in Routing are then read and written.
+	Subsets bool
 	// Drift is set when an owned field other than those in Routing is not as
 	// Write would have it (an annotation, the order of routes, a copied rule).
 	// Adapters may leave it to Survey, which finds it by asking Write.
@@ -107,6 +112,11 @@ type Adapter struct {
 	// adapter would create included. Each kind in it is served by the cluster or
 	// the router cannot be used there.
 	Keys func(ro *v1alpha1.Rollout, roles Roles) []Key
+	// Follow gives the keys that are known only once other objects were read, such
+	// as a router that another object names. It is asked after Keys were read, and
+	// again with what it named added, until nothing new comes, at most FollowRounds
+	// times. What it names is as good as a key. Nil where Keys are all.
+	Follow func(in Input) []Key
 	// Check gives what is wrong with the objects, a missing one included.
 	Check func(in Input) []Problem
 	// Read gives all entrances that the spec names, also missing ones, in a fixed
@@ -120,6 +130,9 @@ type Adapter struct {
 	// subsets no longer bound to a set. Nil where setting the weight to 0 is all.
 	Return func(in Input) []Change
 }
+
+// FollowRounds bounds how often an adapter is asked what to read next.
+const FollowRounds = 3
 
 // Feature is something that routers differ in.
 type Feature string
@@ -150,6 +163,9 @@ const (
 	ForeignBackends Feature = "foreign backends kept"
 	// Creates: the adapter makes an object of its own.
 	Creates Feature = "creates objects"
+	// StableAlwaysServes: the canary is reached through the stable backend, so that
+	// nobody is served once the stable Service has no ready pod, whatever the weight.
+	StableAlwaysServes Feature = "stable backend must keep a pod"
 )
 
 // Has tells whether the adapter states the feature.
@@ -160,6 +176,26 @@ func (a Adapter) Has(f Feature) bool {
 		}
 	}
 	return false
+}
+
+// Known are Keys and what Follow names with the objects at hand, each once.
+func (a Adapter) Known(in Input) []Key {
+	keys := slices.Clone(a.Keys(in.Rollout, in.Roles))
+	if a.Follow == nil {
+		return keys
+	}
+	for _, k := range a.Follow(in) {
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Bound is an adapter with the objects that one look found.
+type Bound struct {
+	Adapter Adapter
+	Input   Input
 }
 
 // Survey is Read with Drift completed: where writing what was read would change
