@@ -18,10 +18,12 @@ import (
 	"github.com/sluice-project/sluice/test/cluster/component"
 	"github.com/sluice-project/sluice/test/cluster/controllers"
 	"github.com/sluice-project/sluice/test/cluster/launch"
+	"github.com/sluice-project/sluice/test/cluster/netns"
 )
 
 const usage = `usage:
   sluice-cluster up [flags] [-- COMMAND ARGS...]   start a cluster; run COMMAND against it, or wait for a signal
+  sluice-cluster up --dataplane [flags] -- ...     the same with real traffic: pods that answer HTTP, and a gateway
   sluice-cluster controllers                       list the controllers that --controllers can name
   sluice-cluster component NAME --dir DIR          run one part (started by up)
 `
@@ -43,7 +45,9 @@ func run(args []string) (int, error) {
 	}
 	switch args[0] {
 	case "up":
-		return up(args[1:])
+		return up(args[1:], false)
+	case "inside":
+		return up(args[1:], true)
 	case "controllers":
 		fmt.Println(strings.Join(controllers.Names(), "\n"))
 		return 0, nil
@@ -56,8 +60,11 @@ func run(args []string) (int, error) {
 	return 2, fmt.Errorf("unknown command %q\n%s", args[0], usage)
 }
 
-func up(args []string) (int, error) {
+// up starts a cluster. Inside says that this is the program that up itself has
+// started in a network namespace.
+func up(args []string, inside bool) (int, error) {
 	var extra list
+	var n network
 	o := launch.Options{Messages: os.Stderr}
 	flags := flag.NewFlagSet("up", flag.ContinueOnError)
 	flags.StringVar(&o.Dir, "dir", "", "folder for state and logs, kept at the end (default: a temporary one, removed)")
@@ -68,6 +75,7 @@ func up(args []string) (int, error) {
 	flags.DurationVar(&o.Timeout, "timeout", 2*time.Minute, "limit for the start")
 	flags.Var(&extra, "apiserver-arg", "an argument for the API server, such as --feature-gates=X=true (repeatable)")
 	untilEOF := flags.Bool("until-eof", false, "end also when standard input closes, so that a program that started this cannot leave it behind")
+	n.flags(flags)
 	if err := flags.Parse(args); err != nil {
 		if err == flag.ErrHelp {
 			return 0, nil
@@ -75,12 +83,28 @@ func up(args []string) (int, error) {
 		return 2, err
 	}
 	o.APIServerArgs = extra
+	if err := n.check(); err != nil {
+		return 2, err
+	}
+	if *untilEOF && flags.NArg() > 0 {
+		return 2, fmt.Errorf("--until-eof and a command both want standard input")
+	}
+	if !inside && n.wanted() {
+		code, err := n.enter(args)
+		if !n.optional(err) {
+			return code, err
+		}
+		fmt.Fprintf(os.Stderr, "sluice-cluster: %v; going on in the host's network, where pods do not answer and nothing is routed\n", err)
+	}
+	if inside {
+		var err error
+		if o.Inside, err = n.inside(); err != nil {
+			return netns.RefusedCode, err
+		}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if *untilEOF {
-		if flags.NArg() > 0 {
-			return 2, fmt.Errorf("--until-eof and a command both want standard input")
-		}
 		go func() {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			stop()
@@ -100,8 +124,11 @@ func serve(ctx context.Context, stop func(), o launch.Options, command []string)
 	if len(command) > 0 {
 		out = os.Stderr // standard output is the command's
 	}
-	fmt.Fprintf(out, "kubeconfig: %s\nfolder: %s\nready in %.1fs\n",
-		cluster.Kubeconfig, cluster.Config.Dir, time.Since(began).Seconds())
+	fmt.Fprintf(out, "kubeconfig: %s\nfolder: %s\n", cluster.Kubeconfig, cluster.Config.Dir)
+	if url := o.Inside.URL(); url != "" {
+		fmt.Fprintf(out, "gateway: %s\n", url)
+	}
+	fmt.Fprintf(out, "ready in %.1fs\n", time.Since(began).Seconds())
 	if len(command) == 0 {
 		<-ctx.Done()
 		return 0, nil

@@ -8,6 +8,7 @@ package behaviour
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +38,11 @@ type Behaviour struct {
 	ReadyAfter time.Duration
 	// Flap is half a period: ready for so long, then unready for so long.
 	Flap time.Duration
+	// Errors is the percentage of requests that are answered with status 500, 0
+	// to 100; Latency the time before each answer. Both matter only where pods
+	// serve.
+	Errors  int
+	Latency time.Duration
 }
 
 // Of joins what the annotation and the image ask for. The wishes add up; where
@@ -52,7 +58,28 @@ func Of(annotation, image string) Behaviour {
 		NeverReady:   b.NeverReady || i.NeverReady,
 		ReadyAfter:   max(b.ReadyAfter, i.ReadyAfter),
 		Flap:         b.Flap,
+		Errors:       max(b.Errors, i.Errors),
+		Latency:      max(b.Latency, i.Latency),
 	}
+}
+
+// Version is the tag of an image, or else "latest".
+func Version(image string) string {
+	if tag := tagOf(image); tag != "" {
+		return tag
+	}
+	return "latest"
+}
+
+func tagOf(image string) string {
+	named, err := reference.ParseNormalizedNamed(image)
+	if err != nil {
+		return ""
+	}
+	if t, ok := named.(reference.Tagged); ok {
+		return t.Tag()
+	}
+	return ""
 }
 
 // FromAnnotation reads an annotation's value, such as "ready-after=3s,flap=5s".
@@ -73,19 +100,14 @@ func FromAnnotation(value string) Behaviour {
 func (b *Behaviour) apply(item string) error {
 	name, arg, hasArg := strings.Cut(item, "=")
 	switch name {
-	case "ready-after", "flap":
-		d, err := time.ParseDuration(arg)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	case "ready-after", "flap", "latency":
+		return b.applyTime(name, arg)
+	case "errors":
+		percent, err := strconv.Atoi(arg)
+		if err != nil || percent < 0 || percent > 100 {
+			return fmt.Errorf("errors: %q is not a percentage from 0 to 100", arg)
 		}
-		if d < 0 || (name == "flap" && d < 100*time.Millisecond) {
-			return fmt.Errorf("%s: %s is too short", name, d)
-		}
-		if name == "flap" {
-			b.Flap = d
-		} else {
-			b.ReadyAfter = d
-		}
+		b.Errors = percent
 		return nil
 	}
 	if hasArg {
@@ -104,6 +126,25 @@ func (b *Behaviour) apply(item string) error {
 	return nil
 }
 
+func (b *Behaviour) applyTime(name, arg string) error {
+	d, err := time.ParseDuration(arg)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if d < 0 || (name == "flap" && d < 100*time.Millisecond) {
+		return fmt.Errorf("%s: %s is too short", name, d)
+	}
+	switch name {
+	case "flap":
+		b.Flap = d
+	case "latency":
+		b.Latency = d
+	default:
+		b.ReadyAfter = d
+	}
+	return nil
+}
+
 // FromImage reads the behaviour that an image's name and tag stand for.
 func FromImage(image string) Behaviour {
 	var b Behaviour
@@ -111,10 +152,8 @@ func FromImage(image string) Behaviour {
 	if err != nil {
 		return Behaviour{InvalidImage: true}
 	}
-	tag := ""
-	if t, ok := named.(reference.Tagged); ok {
-		tag = t.Tag()
-	}
+	tag := tagOf(image)
+	b.applyWords(tag)
 	switch {
 	case strings.Contains(reference.Path(named), "nonexistent"),
 		tag == "error", strings.HasSuffix(tag, "-error"), tag == "bad-pull":
@@ -131,4 +170,21 @@ func FromImage(image string) Behaviour {
 		}
 	}
 	return b
+}
+
+// applyWords reads the words of a tag that say how it answers: error10 for a
+// tenth of the requests, slow200ms for the time of each.
+func (b *Behaviour) applyWords(tag string) {
+	for _, word := range strings.Split(tag, "-") {
+		if arg, ok := strings.CutPrefix(word, "error"); ok {
+			if percent, err := strconv.Atoi(arg); err == nil && percent >= 0 && percent <= 100 {
+				b.Errors = percent
+			}
+		}
+		if arg, ok := strings.CutPrefix(word, "slow"); ok {
+			if d, err := time.ParseDuration(arg); err == nil && d >= 0 {
+				b.Latency = d
+			}
+		}
+	}
 }

@@ -18,6 +18,7 @@ func TestFromAnnotation(t *testing.T) {
 		"wishes join":           {"never-ready, flap=5s", Behaviour{NeverReady: true, Flap: 5 * time.Second}},
 		"failing":               {"fail", Behaviour{Fail: true}},
 		"an image without pull": {"image-pull", Behaviour{ImagePull: true}},
+		"errors and latency":    {"errors=10,latency=200ms", Behaviour{Errors: 10, Latency: 200 * time.Millisecond}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(c.want, FromAnnotation(c.value)); diff != "" {
@@ -37,6 +38,9 @@ func TestFromAnnotationShowsWhatItCannotRead(t *testing.T) {
 		"a time in the past":      {"ready-after=-1s", "too short"},
 		"a value too many":        {"fail=1", "takes no value"},
 		"beside a good one":       {"never-ready,what", "what"},
+		"more than all errors":    {"errors=101", "percentage"},
+		"a rate as a fraction":    {"errors=0.1", "percentage"},
+		"a latency in the past":   {"latency=-1s", "too short"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := FromAnnotation(c.value).ConfigError; !strings.Contains(got, c.want) {
@@ -67,6 +71,10 @@ func TestFromImage(t *testing.T) {
 		"slow":                        {"app:slow", Behaviour{ReadyAfter: 5 * time.Second}},
 		"slow for a given time":       {"app:slow-1m", Behaviour{ReadyAfter: time.Minute}},
 		"slow with an unreadable one": {"app:slow-motion", Behaviour{}},
+		"errors and latency":          {"web:v2-error10-slow200ms", Behaviour{Errors: 10, Latency: 200 * time.Millisecond}},
+		"errors alone":                {"web:error100", Behaviour{Errors: 100}},
+		"more than all errors":        {"web:v2-error101", Behaviour{}},
+		"words that are no number":    {"web:errorless-slower", Behaviour{}},
 		"a name with capitals":        {"App:1", Behaviour{InvalidImage: true}},
 		"the empty name":              {"", Behaviour{InvalidImage: true}},
 	} {
@@ -78,9 +86,19 @@ func TestFromImage(t *testing.T) {
 	}
 }
 
+func TestVersionIsTheTag(t *testing.T) {
+	for image, want := range map[string]string{
+		"web:v2-error10": "v2-error10", "registry.local:5000/web": "latest", "": "latest", "App:1": "latest",
+	} {
+		if got := Version(image); got != want {
+			t.Errorf("%q gave %q, want %q", image, got, want)
+		}
+	}
+}
+
 func TestOfAddsWishesUp(t *testing.T) {
-	got := Of("ready-after=2s,flap=1s", "app:slow-9s")
-	want := Behaviour{ReadyAfter: 9 * time.Second, Flap: time.Second}
+	got := Of("ready-after=2s,flap=1s,errors=5", "app:slow-9s")
+	want := Behaviour{ReadyAfter: 9 * time.Second, Flap: time.Second, Errors: 5}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -18,6 +18,7 @@ import (
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
 
 	"github.com/sluice-project/sluice/test/cluster/controllers"
+	"github.com/sluice-project/sluice/test/cluster/gateway"
 	"github.com/sluice-project/sluice/test/cluster/node"
 	"github.com/sluice-project/sluice/test/cluster/pki"
 )
@@ -41,6 +42,8 @@ func Run(ctx context.Context, name string, c Config) error {
 		return runControllers(ctx, c)
 	case "node":
 		return runNode(ctx, c)
+	case "gateway":
+		return runGateway(ctx, c)
 	}
 	return fmt.Errorf("no component %q", name)
 }
@@ -145,7 +148,16 @@ func runNode(ctx context.Context, c Config) error {
 	}
 	return node.New(client, node.Options{
 		Name: c.Node, PodNet: c.PodNet, PodStart: c.PodStart, PodStop: c.PodStop,
+		Serve: c.Serve,
 	}).Run(ctx)
+}
+
+func runGateway(ctx context.Context, c Config) error {
+	config, err := c.await(ctx, pki.AdminConfig)
+	if err != nil {
+		return err
+	}
+	return gateway.Run(ctx, config, c.Path(pki.AdminConfig), c.Traefik)
 }
 
 // Client reads a kubeconfig of the cluster. There is no limit on requests: the

@@ -1,6 +1,7 @@
 // Package component runs one part of a local cluster in this process: etcd, the
-// API server, the controllers or the node. Each part is a process of its own,
-// so that a test can kill it alone; all are the same binary.
+// API server, the controllers, the node or the gateway. Each part is a process of
+// its own, so that a test can kill it alone; all are the same binary, but for the
+// gateway, which becomes Traefik.
 package component
 
 import (
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -34,10 +36,22 @@ type Config struct {
 	Controllers []string `json:"controllers"`
 	// APIServerArgs are added to the API server's command line.
 	APIServerArgs []string `json:"apiServerArgs,omitempty"`
+	// Serve says that pod addresses are local, and pods answer on them.
+	Serve bool `json:"serve,omitempty"`
+	// Traefik is the gateway's program; empty: there is no gateway.
+	Traefik string `json:"traefik,omitempty"`
 }
 
-// Names are the parts of a cluster, in the order in which they start.
-func Names() []string { return []string{"etcd", "apiserver", "controllers", "node"} }
+// Names are the parts that a cluster can have, in the order in which they start.
+func Names() []string { return []string{"etcd", "apiserver", "controllers", "node", "gateway"} }
+
+// Parts are those that this cluster has.
+func (c Config) Parts() []string {
+	if c.Traefik != "" {
+		return Names()
+	}
+	return slices.DeleteFunc(Names(), func(name string) bool { return name == "gateway" })
+}
 
 // Server is the API server's address.
 func (c Config) Server() string { return fmt.Sprintf("https://127.0.0.1:%d", c.Port) }

@@ -7,7 +7,12 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+
+	"github.com/sluice-project/sluice/test/cluster/gateway"
 )
+
+// GatewayEnv tells a command where the cluster takes HTTP.
+const GatewayEnv = "SLUICE_GATEWAY_URL"
 
 // RunCommand runs a command against the cluster and gives its exit code. A
 // signal is passed on to the command; a second one kills it.
@@ -17,6 +22,9 @@ func (c *Cluster) RunCommand(argv []string) (int, error) {
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "SLUICE_CLUSTER_DIR="+c.Config.Dir)
+	if c.Config.Traefik != "" {
+		command.Env = append(command.Env, GatewayEnv+"=http://"+gateway.Address())
+	}
 	command.SysProcAttr = bound(syscall.SIGKILL, false)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -18,10 +18,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/sluice-project/sluice/test/cluster/component"
 	"github.com/sluice-project/sluice/test/cluster/controllers"
+	"github.com/sluice-project/sluice/test/cluster/gateway"
 	"github.com/sluice-project/sluice/test/cluster/pki"
 )
 
@@ -42,6 +44,9 @@ type Options struct {
 	APIServerArgs []string
 	// Timeout bounds the start.
 	Timeout time.Duration
+	// Inside says that this process is in a network namespace of its own, which
+	// Start sets up; nil: it is not.
+	Inside *Inside
 	// Messages is where progress goes.
 	Messages io.Writer
 }
@@ -63,10 +68,13 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := c.prepare(o); err != nil {
 		return c, err
 	}
+	if o.Inside != nil {
+		c.forward(o.Inside)
+	}
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
 	failed := make(chan error, 1)
-	for _, name := range component.Names() {
+	for _, name := range c.Config.Parts() {
 		p, err := supervise(c.Config, name, o.Messages, failed)
 		if err != nil {
 			return c, err
@@ -93,20 +101,12 @@ func (c *Cluster) prepare(o Options) error {
 	if err != nil {
 		return err
 	}
-	port, release, err := reservePort()
-	if err != nil {
-		return fmt.Errorf("reserve a port: %w", err)
-	}
-	c.cleanups = append(c.cleanups, release)
-	network, release, err := reservePodNet(rand.IntN(254))
-	if err != nil {
-		return err
-	}
-	c.cleanups = append(c.cleanups, release)
 	c.Config = component.Config{
-		Dir: dir, Port: port, PodNet: network, Node: NodeName,
-		PodStart: o.PodStart, PodStop: o.PodStop,
+		Dir: dir, Node: NodeName, PodStart: o.PodStart, PodStop: o.PodStop,
 		Controllers: names, APIServerArgs: o.APIServerArgs,
+	}
+	if err := c.addresses(o.Inside); err != nil {
+		return err
 	}
 	if err := c.Config.Save(); err != nil {
 		return err
@@ -118,6 +118,29 @@ func (c *Cluster) prepare(o Options) error {
 	if o.Kubeconfig != "" {
 		return c.export(o.Kubeconfig)
 	}
+	return nil
+}
+
+// addresses takes a port for the API server and a network for pods. In a
+// namespace all are free: the port is that of the host's side, so that one
+// kubeconfig holds on both.
+func (c *Cluster) addresses(in *Inside) error {
+	first, wanted := rand.IntN(254), 0
+	if in != nil {
+		first, wanted = podNet-1, in.apiPort()
+		c.Config.Serve, c.Config.Traefik = true, in.Traefik
+	}
+	port, release, err := reservePort(wanted)
+	if err != nil {
+		return fmt.Errorf("reserve a port: %w", err)
+	}
+	c.cleanups = append(c.cleanups, release)
+	network, release, err := reservePodNet(first)
+	if err != nil {
+		return err
+	}
+	c.cleanups = append(c.cleanups, release)
+	c.Config.Port, c.Config.PodNet = port, network
 	return nil
 }
 
@@ -189,7 +212,7 @@ func (c *Cluster) awaitReady(ctx context.Context, failed <-chan error) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		missing := c.missing(ctx, client)
+		missing := c.missing(ctx, config, client)
 		if missing == "" {
 			return nil
 		}
@@ -205,7 +228,7 @@ func (c *Cluster) awaitReady(ctx context.Context, failed <-chan error) error {
 }
 
 // missing names the first thing that a ready cluster has and this one lacks.
-func (c *Cluster) missing(ctx context.Context, client kubernetes.Interface) string {
+func (c *Cluster) missing(ctx context.Context, config *rest.Config, client kubernetes.Interface) string {
 	if err := client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error(); err != nil {
 		return "the API server"
 	}
@@ -213,12 +236,14 @@ func (c *Cluster) missing(ctx context.Context, client kubernetes.Interface) stri
 	if err != nil || len(node.Status.Conditions) == 0 {
 		return "the node"
 	}
-	if !slices.Contains(c.Config.Controllers, "serviceaccount") {
-		return ""
+	if slices.Contains(c.Config.Controllers, "serviceaccount") {
+		_, err = client.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
+		if err != nil {
+			return "the default service account"
+		}
 	}
-	_, err = client.CoreV1().ServiceAccounts(corev1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{})
-	if err != nil {
-		return "the default service account"
+	if c.Config.Traefik != "" {
+		return gateway.Missing(ctx, config)
 	}
 	return ""
 }

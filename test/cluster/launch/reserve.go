@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reservePort takes a free port of 127.0.0.1 and holds it until release. The
+// reservePort takes a port of 127.0.0.1, any free one for zero, and holds it
+// until release. The
 // socket is bound but does not listen, so the API server can listen on the same
 // port (both share it), connections are refused while that server is down, and
 // nobody else can be given the port meanwhile.
-func reservePort() (port int, release func(), err error) {
+func reservePort(wanted int) (port int, release func(), err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return 0, nil, err
@@ -24,7 +25,7 @@ func reservePort() (port int, release func(), err error) {
 		release()
 		return 0, nil, err
 	}
-	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Port: wanted, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		release()
 		return 0, nil, err
 	}

@@ -9,8 +9,10 @@ import (
 // addresses hands out pod addresses 10.NET.y.z, each to one pod at a time.
 //
 // The API server refuses loopback addresses in EndpointSlices, so a pod's
-// address cannot be one. A process that serves for the pod listens on Loopback
-// of it: the same last three octets in 127.0.0.0/8. Nothing sends to 10.0.0.0/8.
+// address cannot be one. In a network namespace of its own the cluster makes
+// them local and the node serves on them (Options.Serve). Elsewhere nothing
+// sends to 10.0.0.0/8, and a process that serves for a pod listens on Loopback
+// of its address: the same last three octets in 127.0.0.0/8.
 type addresses struct {
 	net  int
 	mu   sync.Mutex

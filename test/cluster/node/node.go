@@ -1,5 +1,6 @@
 // Package node plays one worker node: it registers a Node, keeps it ready and
-// reports on the pods bound to it as a kubelet would, though nothing runs.
+// reports on the pods bound to it as a kubelet would, though no program runs.
+// Where pod addresses are local it also answers HTTP on them (package serve).
 //
 // It is a loop of its own and not built on the virtual-kubelet library. That
 // one sends a pod's whole status with an update built from its own copy, which
@@ -46,6 +47,8 @@ type Options struct {
 	// PodStart is the time from creation to running, PodStop the least time
 	// from deletion to gone.
 	PodStart, PodStop time.Duration
+	// Serve says that pods answer HTTP: their addresses are those of this machine.
+	Serve bool
 }
 
 // Node is a running node.
@@ -66,6 +69,7 @@ type entry struct {
 	facts  lifecycle.Facts
 	latest *corev1.Pod // as of our last write; the cache may be behind it
 	stopAt time.Time   // when a pod under deletion is gone; zero: not told yet
+	serving
 }
 
 // New prepares a node; Run starts it.
@@ -178,9 +182,13 @@ func (n *Node) sync(ctx context.Context, key types.NamespacedName) (time.Time, e
 		return n.terminate(ctx, e, pod, now)
 	}
 	if over(pod) {
+		e.close()
 		return time.Time{}, nil // what has ended stays as it was reported
 	}
 	want, wake := lifecycle.Compute(pod, e.facts, now)
+	if err := n.serve(e, pod, want.ContainerStatuses); err != nil { // before anybody is told that it is ready
+		return wake, err
+	}
 	return wake, n.write(ctx, e, pod, want, now)
 }
 
@@ -207,8 +215,8 @@ func (n *Node) write(ctx context.Context, e *entry, pod *corev1.Pod, want corev1
 	return nil
 }
 
-// terminate lets a pod linger as its preStop hooks ask, within its grace
-// period, and then removes it.
+// terminate lets a pod linger and serve as its preStop hooks ask, within its
+// grace period, lets it finish its requests and then removes it.
 func (n *Node) terminate(ctx context.Context, e *entry, pod *corev1.Pod, now time.Time) (time.Time, error) {
 	if e.stopAt.IsZero() {
 		e.stopAt = now.Add(lifecycle.StopTime(pod, n.opts.PodStop))
@@ -219,7 +227,10 @@ func (n *Node) terminate(ctx context.Context, e *entry, pod *corev1.Pod, now tim
 		e.stopAt = limit
 	}
 	if now.Before(e.stopAt) {
-		return e.stopAt, nil
+		return e.stopAt, n.serve(e, pod, pod.Status.ContainerStatuses)
+	}
+	if !n.drained(e, pod, now) {
+		return time.Time{}, nil // the end of it enqueues the pod
 	}
 	if len(pod.Finalizers) > 0 && !over(pod) {
 		// The object outlives the deletion; its readers must see how it ended.
@@ -248,6 +259,7 @@ func (n *Node) entryFor(key types.NamespacedName, pod *corev1.Pod) (*entry, erro
 		return e, nil
 	}
 	if e != nil {
+		e.close()
 		n.ips.release(e.facts.PodIP)
 	}
 	facts := lifecycle.Facts{
@@ -272,6 +284,7 @@ func (n *Node) forget(key types.NamespacedName) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if e := n.entries[key]; e != nil {
+		e.close()
 		n.ips.release(e.facts.PodIP)
 		delete(n.entries, key)
 	}
