@@ -32,11 +32,49 @@ type RolloutTrafficRouting struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Plugins map[string]json.RawMessage `json:"plugins,omitempty"`
-	// Sum of all weights. Default 100; only NGINX and plugins take another value.
+	// Routes of the Gateway API. The plugin argoproj-labs/gatewayAPI under plugins
+	// is read as the same thing.
+	GatewayAPI *GatewayAPITrafficRouting `json:"gatewayAPI,omitempty"`
+	// Sum of all weights. Default 100; only NGINX, the Gateway API and plugins take
+	// another value.
 	MaxTrafficWeight *int32 `json:"maxTrafficWeight,omitempty"`
 	// Seconds, 0 to 3600, that a routing must have been seen in the router's
 	// objects before it counts as live, for data planes that do not tell. Default 0.
 	SettleSeconds int32 `json:"settleSeconds,omitempty"`
+}
+
+// GatewayAPITrafficRouting drives routes of the Gateway API: the weights of their
+// rules, and rules of its own for header and mirror steps. At least one route is
+// named.
+type GatewayAPITrafficRouting struct {
+	// Namespace of the routes. Default: the namespace of the Rollout.
+	Namespace string `json:"namespace,omitempty"`
+	// Name of an HTTPRoute.
+	HTTPRoute string `json:"httpRoute,omitempty"`
+	// Name of a GRPCRoute.
+	GRPCRoute string `json:"grpcRoute,omitempty"`
+	// Name of a TLSRoute.
+	TLSRoute string `json:"tlsRoute,omitempty"`
+	// Name of a TCPRoute.
+	TCPRoute string `json:"tcpRoute,omitempty"`
+	// HTTPRoutes, all of which are driven.
+	HTTPRoutes []GatewayAPIRoute `json:"httpRoutes,omitempty"`
+	// GRPCRoutes, all of which are driven.
+	GRPCRoutes []GatewayAPIRoute `json:"grpcRoutes,omitempty"`
+	// TLSRoutes, all of which are driven.
+	TLSRoutes []GatewayAPIRoute `json:"tlsRoutes,omitempty"`
+	// TCPRoutes, all of which are driven.
+	TCPRoutes []GatewayAPIRoute `json:"tcpRoutes,omitempty"`
+}
+
+// GatewayAPIRoute names one route and the rules to change in it.
+type GatewayAPIRoute struct {
+	// Name of the route.
+	Name string `json:"name,omitempty"`
+	// Names of rules. Default: every rule that leads to both Services.
+	Rules []string `json:"rules,omitempty"`
+	// Keeps the rules of header steps out of this route.
+	NoHeaderRoutes bool `json:"noHeaderRoutes,omitempty"`
 }
 
 // ALBTrafficRouting drives the action annotations of AWS Load Balancer
