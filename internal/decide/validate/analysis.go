@@ -155,11 +155,11 @@ func (s step) experimentTemplate(p *field.Path, t *v1alpha1.RolloutExperimentTem
 	}
 	p = p.Child("weight")
 	if !weightRouters(s.of.TrafficRouting) {
-		errs = append(errs, field.Invalid(p, *t.Weight, "no router here can send traffic to an experiment; set trafficRouting to alb, smi, istio or plugins, or remove the weight"))
+		errs = append(errs, field.Invalid(p, *t.Weight, "no router here can send traffic to an experiment; set trafficRouting to alb, smi, istio, gatewayAPI or plugins, or remove the weight"))
 	}
 	return append(errs, within(p, *t.Weight, 0, s.of.TrafficRouting.MaxTrafficWeightOrDefault())...)
 }
 
 func weightRouters(t *v1alpha1.RolloutTrafficRouting) bool {
-	return t != nil && (t.ALB != nil || t.SMI != nil || t.Istio != nil || len(t.Plugins) > 0)
+	return t != nil && (t.ALB != nil || t.SMI != nil || t.Istio != nil || t.GatewayAPI != nil || len(t.Plugins) > 0)
 }

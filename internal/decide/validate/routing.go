@@ -29,6 +29,8 @@ func routerInNeed(c *v1alpha1.CanaryStrategy) string {
 		return "traefik"
 	case t.Apisix != nil:
 		return "apisix"
+	case namesGatewayAPI(t) && c.PingPong == nil:
+		return "gatewayAPI"
 	}
 	return ""
 }
@@ -38,10 +40,10 @@ func trafficRouting(c *v1alpha1.CanaryStrategy, p *field.Path) field.ErrorList {
 	if t == nil {
 		return nil
 	}
-	routers := count(t.Istio != nil, t.Nginx != nil, t.ALB != nil, t.SMI != nil, t.Ambassador != nil, t.AppMesh != nil, t.Traefik != nil, t.Apisix != nil)
+	routers := count(t.Istio != nil, t.Nginx != nil, t.ALB != nil, t.SMI != nil, t.Ambassador != nil, t.AppMesh != nil, t.Traefik != nil, t.Apisix != nil, t.GatewayAPI != nil)
 	if routers+len(t.Plugins) == 0 {
 		return one(field.Required(p, "no known router is named, so no traffic would ever move; "+
-			"use istio, nginx, alb, smi, ambassador, appMesh, traefik, apisix or plugins, or remove trafficRouting to divide the traffic by the number of pods"))
+			"use istio, nginx, alb, smi, ambassador, appMesh, traefik, apisix, gatewayAPI or plugins, or remove trafficRouting to divide the traffic by the number of pods"))
 	}
 	errs := istio(p.Child("istio"), t.Istio)
 	errs = append(errs, nginx(p.Child("nginx"), t.Nginx)...)
@@ -52,6 +54,7 @@ func trafficRouting(c *v1alpha1.CanaryStrategy, p *field.Path) field.ErrorList {
 		errs = append(errs, named(p.Child("traefik", "weightedTraefikServiceName"), t.Traefik.WeightedTraefikServiceName, "the weighted TraefikService")...)
 	}
 	errs = append(errs, apisix(p.Child("apisix"), t.Apisix)...)
+	errs = append(errs, gatewayAPI(p, t)...)
 	for i, r := range t.ManagedRoutes {
 		errs = append(errs, named(p.Child("managedRoutes").Index(i).Child("name"), r.Name, "a route that steps may set")...)
 	}
@@ -62,8 +65,11 @@ func maxTrafficWeight(p *field.Path, t *v1alpha1.RolloutTrafficRouting) field.Er
 	if t.MaxTrafficWeight == nil {
 		return nil
 	}
-	if t.Nginx == nil && len(t.Plugins) == 0 {
-		return one(field.Invalid(p, *t.MaxTrafficWeight, "the weights of this router sum to 100; remove the field, or use nginx or a plugin"))
+	if t.Nginx == nil && t.GatewayAPI == nil && len(t.Plugins) == 0 {
+		return one(field.Invalid(p, *t.MaxTrafficWeight, "the weights of this router sum to 100; remove the field, or use nginx, gatewayAPI or a plugin"))
+	}
+	if namesGatewayAPI(t) {
+		return within(p, *t.MaxTrafficWeight, 1, heaviestBackend)
 	}
 	return atLeast(p, *t.MaxTrafficWeight, 1)
 }
@@ -197,8 +203,8 @@ func pingPong(c *v1alpha1.CanaryStrategy, p *field.Path) field.ErrorList {
 		return errs
 	}
 	alb := p.Child("trafficRouting", "alb")
-	if t.ALB == nil && t.Istio == nil && len(t.Plugins) == 0 {
-		errs = append(errs, field.Invalid(alb, "", "pingPong works with alb, istio or plugins; use one of these, or canaryService and stableService instead of pingPong"))
+	if t.ALB == nil && t.Istio == nil && t.GatewayAPI == nil && len(t.Plugins) == 0 {
+		errs = append(errs, field.Invalid(alb, "", "pingPong works with alb, istio, gatewayAPI or plugins; use one of these, or canaryService and stableService instead of pingPong"))
 	}
 	if t.ALB != nil && t.ALB.RootService == "" {
 		errs = append(errs, field.Required(alb.Child("rootService"), "pingPong needs a Service of its own for the backend of the Ingress"))

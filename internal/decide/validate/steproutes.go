@@ -13,7 +13,7 @@ func (s step) routes() field.ErrorList {
 	var errs field.ErrorList
 	if h := s.SetHeaderRoute; h != nil {
 		p := s.path.Child("setHeaderRoute")
-		errs = append(errs, s.routeWith(p, "header", headerRouters(s.of.TrafficRouting), "istio, alb, apisix or plugins")...)
+		errs = append(errs, s.routeWith(p, "header", headerRouters(s.of.TrafficRouting), "istio, alb, apisix, gatewayAPI with an httpRoute or a grpcRoute that takes them, or plugins")...)
 		errs = append(errs, s.managed(p, h.Name)...)
 		for i := range h.Match {
 			errs = append(errs, s.headerMatch(p.Child("match").Index(i), &h.Match[i])...)
@@ -21,9 +21,12 @@ func (s step) routes() field.ErrorList {
 	}
 	if m := s.SetMirrorRoute; m != nil {
 		p := s.path.Child("setMirrorRoute")
-		errs = append(errs, s.routeWith(p, "mirror", mirrorRouters(s.of.TrafficRouting), "istio or plugins")...)
+		errs = append(errs, s.routeWith(p, "mirror", mirrorRouters(s.of.TrafficRouting), "istio, gatewayAPI with an httpRoute, or plugins")...)
 		errs = append(errs, s.managed(p, m.Name)...)
 		errs = append(errs, mirrorMatches(p.Child("match"), m.Match)...)
+		if namesGatewayAPI(s.of.TrafficRouting) {
+			errs = append(errs, wholeMethods(p.Child("match"), m.Match)...)
+		}
 		if m.Percentage != nil {
 			errs = append(errs, within(p.Child("percentage"), *m.Percentage, 0, 100)...)
 		}
@@ -32,11 +35,11 @@ func (s step) routes() field.ErrorList {
 }
 
 func headerRouters(t *v1alpha1.RolloutTrafficRouting) bool {
-	return t != nil && (t.Istio != nil || t.ALB != nil || t.Apisix != nil || len(t.Plugins) > 0)
+	return t != nil && (t.Istio != nil || t.ALB != nil || t.Apisix != nil || carriesHeaders(t) || foreignPlugins(t))
 }
 
 func mirrorRouters(t *v1alpha1.RolloutTrafficRouting) bool {
-	return t != nil && (t.Istio != nil || len(t.Plugins) > 0)
+	return t != nil && (t.Istio != nil || carriesMirrors(t) || foreignPlugins(t))
 }
 
 func (s step) routeWith(p *field.Path, what string, able bool, routers string) field.ErrorList {
@@ -89,6 +92,17 @@ func mirrorMatches(p *field.Path, list []v1alpha1.RouteMatch) field.ErrorList {
 		}
 		if m.Path != nil {
 			errs = append(errs, stringMatch(p.Child("path"), m.Path)...)
+		}
+	}
+	return errs
+}
+
+// wholeMethods asks for methods that the Gateway API can compare.
+func wholeMethods(p *field.Path, list []v1alpha1.RouteMatch) field.ErrorList {
+	var errs field.ErrorList
+	for i := range list {
+		if m := list[i].Method; m != nil && m.Exact == "" {
+			errs = append(errs, field.Invalid(p.Index(i).Child("method"), matchText(m), "gatewayAPI compares whole methods; use exact"))
 		}
 	}
 	return errs

@@ -77,7 +77,7 @@ func (s *strict) object(p *field.Path, t reflect.Type, v map[string]any) {
 		case ok:
 			s.value(p.Child(k), ft, v[k])
 		default:
-			s.errs = append(s.errs, field.Forbidden(p.Child(k), "unknown field; "+s.advice(k, t, known)))
+			s.errs = append(s.errs, field.Forbidden(p.Child(k), "unknown field; "+s.advice(k, known)))
 		}
 	}
 }
@@ -108,10 +108,7 @@ func wireFields(t reflect.Type) map[string]reflect.Type {
 // shownAtMost is how many known fields an error lists.
 const shownAtMost = 12
 
-func (s *strict) advice(key string, t reflect.Type, known map[string]reflect.Type) string {
-	if strings.EqualFold(key, "gatewayAPI") && t == reflect.TypeFor[v1alpha1.RolloutTrafficRouting]() {
-		return `did you mean plugins["argoproj-labs/gatewayAPI"]?`
-	}
+func (s *strict) advice(key string, known map[string]reflect.Type) string {
 	if name := nearest(key, sorted(known)); name != "" {
 		return "did you mean " + name + "?"
 	}

@@ -13,8 +13,8 @@ func TestUnknownFields(t *testing.T) {
 		text string
 		want []string
 	}{
-		"a router that does not exist": {ro(`{strategy: {canary: {trafficRouting: {gatewayAPI: {httpRoute: r}}}}}`),
-			wants(canaryPath + `trafficRouting.gatewayAPI: unknown field; did you mean plugins["argoproj-labs/gatewayAPI"]?`)},
+		"a router of another case": {ro(`{strategy: {canary: {trafficRouting: {gatewayApi: {httpRoute: r}}}}}`),
+			wants(canaryPath + `trafficRouting.gatewayApi: unknown field; did you mean gatewayAPI?`)},
 		"a slip of a letter":         {ro(`{strategy: {canary: {steps: [{setWeigth: 5}]}}}`), wants(canaryPath + "steps[0].setWeigth: Forbidden: unknown field; did you mean setWeight?")},
 		"another case":               {ro(`{strategy: {bluegreen: {}}}`), wants("spec.strategy.bluegreen: did you mean blueGreen?")},
 		"a field at another place":   {ro(`{strategy: {canary: {stableIngress: i}}}`), wants(canaryPath + "stableIngress: the field of this name is spec.strategy.canary.trafficRouting.nginx.stableIngress")},
