@@ -35,7 +35,7 @@ func onlyWhereNamed(s Subject) error {
 		return errors.New("the subject's own rollout does not use it")
 	}
 	keys := map[router.Key]bool{}
-	for _, k := range a.Keys(s.Rollout, s.Roles) {
+	for _, k := range a.Known(router.Input{Rollout: s.Rollout, Roles: s.Roles, Objects: s.Objects}) {
 		if keys[k] || k.Kind == "" || k.Version == "" || k.Name == "" || k.Namespace == "" {
 			return fmt.Errorf("the key %+v is there twice, or not whole", k)
 		}

@@ -68,7 +68,7 @@ func (t *trial) law(d dice) error {
 	before, ro := clone(t.objects), t.ro.DeepCopy()
 	problems := t.Adapter.Check(t.in())
 	t.Adapter.Survey(t.in())
-	t.Adapter.Keys(t.ro, t.Roles)
+	t.Adapter.Known(t.in())
 	if t.Adapter.Return != nil {
 		t.Adapter.Return(t.in())
 	}
@@ -93,6 +93,9 @@ func (t *trial) law(d dice) error {
 // which. The API server vouches for the names and the types of metadata.
 func mangle(obj map[string]any, d dice) string {
 	places := nodes(obj, nil)
+	if len(places) == 0 {
+		return "is empty already"
+	}
 	p := places[d(len(places))]
 	if p[0] == "metadata" {
 		texts := []any{"", "{", "null", "[1,", "{}", "[]", "\x00", "true", "-1", "99999999999999999999"}

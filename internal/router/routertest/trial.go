@@ -159,7 +159,7 @@ func (t *trial) unchanged(objects router.Objects, ro *v1alpha1.Rollout) error {
 
 // apply does to the objects what the API server would.
 func (t *trial) apply(changes []router.Change) error {
-	keys := t.Adapter.Keys(t.ro, t.Roles)
+	keys := t.Adapter.Known(t.in())
 	seen := map[router.Key]bool{}
 	for _, c := range changes {
 		if seen[c.Key] {
