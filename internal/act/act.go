@@ -57,6 +57,7 @@ type Writes interface {
 // events, always leader, nobody to remember, the time of the pass.
 type Actor struct {
 	Client client.Client
+	wire   wire // how types are written
 	Events Events
 	Lease  Lease
 	Guard  Writes
@@ -142,21 +143,23 @@ type writer struct {
 // record writes the rollout itself: first its metadata, then its status.
 func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus]) error {
 	if p.Own != nil {
-		var body []byte
+		body := w.metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, p.Own.Annotations)
 		if r := p.Own.Replicas; r != nil {
-			body = fmt.Appendf(nil, `"spec":{"replicas":%d}`, *r)
+			body = fmt.Appendf(append(body, ','), `"spec":{"replicas":%d}`, *r)
 		}
-		if err := w.patchRollout(ctx, body, annotations(p.Own.Annotations), false); err != nil {
+		if err := w.patchRollout(ctx, body, false); err != nil {
 			return err
 		}
 	}
 	if p.WriteStatus {
-		d, err := mergePatch(w.ro.Status, p.Status)
+		body := append(w.metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, nil), `,"status":`...)
+		start := len(body)
+		body, err := mergePatch(&w.wire, body, &w.ro.Status, &p.Status)
 		if err != nil {
 			return err
 		}
-		if d != nil {
-			if err := w.patchRollout(ctx, append([]byte(`"status":`), d...), nil, true); err != nil {
+		if len(body) > start {
+			if err := w.patchRollout(ctx, body, true); err != nil {
 				return err
 			}
 		}
@@ -165,20 +168,11 @@ func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus
 	return nil
 }
 
-// patchRollout patches the rollout with annotations and one more member, which
-// may be empty.
-func (w *writer) patchRollout(ctx context.Context, member []byte, annotations map[string]any, status bool) error {
-	meta, err := json.Marshal(metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, annotations))
-	if err != nil {
-		return err
-	}
-	body := append([]byte(`{"metadata":`), meta...)
-	if len(member) > 0 {
-		body = append(append(body, ','), member...)
-	}
+// patchRollout patches the rollout with a patch that lacks its last brace.
+func (w *writer) patchRollout(ctx context.Context, body []byte, status bool) error {
 	patch := client.RawPatch(types.MergePatchType, append(body, '}'))
 	obj := &v1alpha1.Rollout{ObjectMeta: w.meta(w.ro.Name)}
-	err = w.send(ctx, plan.KindRollout, verb("patch", status), obj, func(ctx context.Context) error {
+	err := w.send(ctx, plan.KindRollout, verb("patch", status), obj, func(ctx context.Context) error {
 		if status {
 			return w.Client.Status().Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
 		}
@@ -222,29 +216,33 @@ func (w *writer) perform(ctx context.Context, action plan.Action) error {
 }
 
 func (w *writer) patchSet(ctx context.Context, a plan.PatchReplicaSet) error {
-	meta := metadata(a.Ref, annotations(a.Annotations))
+	body := w.metadata(a.Ref, a.Annotations)
 	if a.Adopt {
-		meta["ownerReferences"] = append(kept(a.Keep), owner(w.ro))
+		owners, err := json.Marshal(append(kept(a.Keep), owner(w.ro)))
+		if err != nil {
+			return err
+		}
+		body = append(append(append(body[:len(body)-1], `,"ownerReferences":`...), owners...), '}')
 	}
-	spec := map[string]any{}
-	if a.Replicas != nil {
-		spec["replicas"] = *a.Replicas
-	}
-	if a.MinReadySeconds != nil {
-		spec["minReadySeconds"] = *a.MinReadySeconds
-	}
-	body := map[string]any{"metadata": meta}
-	if len(spec) > 0 {
-		body["spec"] = spec
-	}
-	patch, err := raw(body)
-	if err != nil {
-		return err
-	}
+	body = appendSizes(body, a.Replicas, a.MinReadySeconds)
+	patch := client.RawPatch(types.MergePatchType, append(body, '}'))
 	obj := &appsv1.ReplicaSet{ObjectMeta: w.meta(a.Ref.Name)}
 	return w.send(ctx, plan.KindReplicaSet, "patch", obj, func(ctx context.Context) error {
 		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
 	})
+}
+
+// appendSizes appends the spec of a set, if any of it is to change.
+func appendSizes(b []byte, replicas, minReady *int32) []byte {
+	switch {
+	case replicas != nil && minReady != nil:
+		return fmt.Appendf(b, `,"spec":{"replicas":%d,"minReadySeconds":%d}`, *replicas, *minReady)
+	case replicas != nil:
+		return fmt.Appendf(b, `,"spec":{"replicas":%d}`, *replicas)
+	case minReady != nil:
+		return fmt.Appendf(b, `,"spec":{"minReadySeconds":%d}`, *minReady)
+	}
+	return b
 }
 
 func (w *writer) deleteSet(ctx context.Context, a plan.DeleteReplicaSet) error {
@@ -287,24 +285,13 @@ func (w *writer) evict(ctx context.Context, a plan.EvictPod) error {
 }
 
 func (w *writer) switchService(ctx context.Context, ns string, a plan.SwitchService) error {
-	key, by := any(nil), any(nil)
-	if a.To != "" {
-		key = a.To
-		if a.ManagedBy != "" {
-			by = a.ManagedBy
-		}
-	}
-	meta := metadata(a.Ref, nil)
+	var pairs []plan.Pair
 	if a.To == "" || a.ManagedBy != "" {
-		meta["annotations"] = map[string]any{v1alpha1.AnnotationManagedBy: by}
+		pairs = []plan.Pair{{Key: v1alpha1.AnnotationManagedBy, Value: a.ManagedBy, Remove: a.To == ""}}
 	}
-	patch, err := raw(map[string]any{
-		"metadata": meta,
-		"spec":     map[string]any{"selector": map[string]any{v1alpha1.LabelPodTemplateHash: key}},
-	})
-	if err != nil {
-		return err
-	}
+	body := append(w.metadata(a.Ref, pairs), `,"spec":{"selector":`...)
+	body = append(appendPairs(body, []plan.Pair{{Key: v1alpha1.LabelPodTemplateHash, Value: a.To, Remove: a.To == ""}}), `}}`...)
+	patch := client.RawPatch(types.MergePatchType, body)
 	obj := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: a.Ref.Name}}
 	return w.send(ctx, plan.KindService, "patch", obj, func(ctx context.Context) error {
 		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))

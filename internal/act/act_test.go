@@ -65,7 +65,8 @@ func TestStatusPatchGivesTheNextStatus(t *testing.T) {
 	for from, old := range states {
 		for to, next := range states {
 			t.Run(from+" to "+to, func(t *testing.T) {
-				patch, err := mergePatch(old, next)
+				text, err := mergePatch(new(wire), nil, &old, &next)
+				patch := json.RawMessage(text)
 				if err != nil {
 					t.Fatal(err)
 				}

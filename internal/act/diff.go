@@ -9,33 +9,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// mergePatch is the JSON merge patch that turns the old value into the next, two
-// structs of one type: keys that are gone become null, lists are written whole.
-// It is nil when the two are equal on the wire. Only what differs is turned into
-// JSON, since most passes change few fields of many.
-func mergePatch[T any](old, next T) (json.RawMessage, error) {
-	return appendDiff(nil, reflect.ValueOf(&old).Elem(), reflect.ValueOf(&next).Elem())
+// mergePatch appends the JSON merge patch that turns the old value into the next,
+// two structs of one type: keys that are gone become null, lists are written
+// whole. It appends nothing when the two are equal on the wire. Only what differs
+// is turned into JSON, since most passes change few fields of many.
+func mergePatch[T any](w *wire, b []byte, old, next *T) ([]byte, error) {
+	return w.appendDiff(b, reflect.ValueOf(old).Elem(), reflect.ValueOf(next).Elem())
 }
 
 // appendDiff appends the patch from one struct to another; nothing if there is
 // no difference.
-func appendDiff(b []byte, was, is reflect.Value) ([]byte, error) {
-	start := len(b)
-	for i := range was.NumField() {
-		x, y := was.Field(i), is.Field(i)
-		if same(x, y) {
-			continue
-		}
-		f := fieldAt(was.Type(), i)
-		if f.name == "-" {
+func (w *wire) appendDiff(b []byte, was, is reflect.Value) ([]byte, error) {
+	start, fields := len(b), w.of(was.Type()).fields
+	for i := range fields {
+		x, y, f := was.Field(i), is.Field(i), &fields[i]
+		if w.same(x, y) || f.name == "-" {
 			continue
 		}
 		mark, first := len(b), byte(',')
 		if mark == start {
 			first = '{'
 		}
-		b = append(appendText(append(b, first), f.name), ':')
-		next, differs, err := appendField(b, content(x, f.omit), content(y, f.omit))
+		next, differs, err := w.appendField(append(append(b, first), f.key...), content(x, f.omit), content(y, f.omit))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -51,41 +46,55 @@ func appendDiff(b []byte, was, is reflect.Value) ([]byte, error) {
 
 // same tells that two values are equal on the wire. It may say no of such that
 // differ in memory only.
-func same(x, y reflect.Value) bool {
+func (w *wire) same(x, y reflect.Value) bool {
 	switch x.Kind() {
+	case reflect.String:
+		return x.String() == y.String()
+	case reflect.Bool:
+		return x.Bool() == y.Bool()
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return x.Int() == y.Int()
 	case reflect.Pointer:
 		if x.IsNil() || y.IsNil() {
 			return x.IsNil() == y.IsNil()
 		}
-		return x.UnsafePointer() == y.UnsafePointer() || same(x.Elem(), y.Elem())
+		return x.UnsafePointer() == y.UnsafePointer() || w.same(x.Elem(), y.Elem())
 	case reflect.Slice:
-		if x.IsNil() != y.IsNil() || x.Len() != y.Len() {
-			return false
-		}
-		for i := range x.Len() {
-			if !same(x.Index(i), y.Index(i)) {
-				return false
-			}
-		}
-		return true
+		return w.sameList(x, y)
 	case reflect.Struct:
-		return sameStruct(x, y)
+		return w.sameStruct(x, y)
 	case reflect.Map, reflect.Interface:
 		return reflect.DeepEqual(x.Interface(), y.Interface())
 	}
 	return x.Equal(y)
 }
 
-func sameStruct(x, y reflect.Value) bool {
-	if a, ok := x.Addr().Interface().(*metav1.Time); ok {
-		b := y.Addr().Interface().(*metav1.Time)
+func (w *wire) sameList(x, y reflect.Value) bool {
+	if x.IsNil() != y.IsNil() || x.Len() != y.Len() {
+		return false
+	}
+	if x.UnsafePointer() == y.UnsafePointer() {
+		return true
+	}
+	for i := range x.Len() {
+		if !w.same(x.Index(i), y.Index(i)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w *wire) sameStruct(x, y reflect.Value) bool {
+	f := w.of(x.Type())
+	if f.time {
+		a, b := x.Addr().Interface().(*metav1.Time), y.Addr().Interface().(*metav1.Time)
 		return a.IsZero() == b.IsZero() && a.Unix() == b.Unix()
 	}
-	if !isObject(x) {
+	if !f.object {
 		return reflect.DeepEqual(x.Interface(), y.Interface())
 	}
-	for i := range x.NumField() {
-		if f := x.Field(i); f.CanInterface() && !same(f, y.Field(i)) {
+	for i := range f.fields {
+		if f.fields[i].exported && !w.same(x.Field(i), y.Field(i)) {
 			return false
 		}
 	}
@@ -108,17 +117,20 @@ func content(v reflect.Value, omitEmpty bool) reflect.Value {
 }
 
 // appendField appends what turns x into y, and tells whether they differ.
-func appendField(b []byte, x, y reflect.Value) (_ []byte, differs bool, err error) {
+func (w *wire) appendField(b []byte, x, y reflect.Value) (_ []byte, differs bool, err error) {
 	start := len(b)
-	if x.IsValid() && y.IsValid() && isObject(y) {
-		b, err = appendDiff(b, x, y)
+	if x.IsValid() && y.IsValid() && y.Kind() == reflect.Struct && w.of(y.Type()).object {
+		b, err = w.appendDiff(b, x, y)
 		return b, len(b) > start, err
 	}
-	if b, err = appendWire(b, y); err != nil {
+	if b, err = w.appendWire(b, y); err != nil {
 		return b, false, err
 	}
+	if x.IsValid() != y.IsValid() && string(b[start:]) != "null" {
+		return b, true, nil
+	}
 	end := len(b)
-	if b, err = appendWire(b, x); err != nil {
+	if b, err = w.appendWire(b, x); err != nil {
 		return b, false, err
 	}
 	next, old := b[start:end], b[end:]

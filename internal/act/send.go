@@ -3,6 +3,7 @@ package act
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -63,32 +64,44 @@ func (w *writer) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: w.ro.Namespace, Name: name}
 }
 
-// metadata is the part of a patch that carries the beliefs: a write to another
-// version, or to another object of the same name, is a conflict.
-func metadata(ref plan.Ref, annotations map[string]any) map[string]any {
-	meta := map[string]any{}
+// metadata begins a patch with the part that carries the beliefs: a write to
+// another version, or to another object of the same name, is a conflict.
+func (w *writer) metadata(ref plan.Ref, pairs []plan.Pair) []byte {
+	b := append(make([]byte, 0, 512), `{"metadata":{`...)
+	if len(pairs) > 0 {
+		b = append(appendPairs(append(b, `"annotations":`...), pairs), ',')
+	}
 	if ref.Version != "" {
-		meta["resourceVersion"] = ref.Version
+		b = append(appendText(append(b, `"resourceVersion":`...), ref.Version), ',')
 	}
 	if ref.UID != "" {
-		meta["uid"] = ref.UID
+		b = append(appendText(append(b, `"uid":`...), ref.UID), ',')
 	}
-	if len(annotations) > 0 {
-		meta["annotations"] = annotations
+	if b[len(b)-1] == ',' {
+		b = b[:len(b)-1]
 	}
-	return meta
+	return append(b, '}')
 }
 
-func annotations(pairs []plan.Pair) map[string]any {
-	out := make(map[string]any, len(pairs))
-	for _, p := range pairs {
+// appendPairs appends an object of texts; null removes a key, and the last pair
+// of a key counts.
+func appendPairs(b []byte, pairs []plan.Pair) []byte {
+	b = append(b, '{')
+	for i, p := range pairs {
+		if slices.ContainsFunc(pairs[i+1:], func(q plan.Pair) bool { return q.Key == p.Key }) {
+			continue
+		}
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		b = append(appendText(b, p.Key), ':')
 		if p.Remove {
-			out[p.Key] = nil
+			b = append(b, "null"...)
 		} else {
-			out[p.Key] = p.Value
+			b = appendText(b, p.Value)
 		}
 	}
-	return out
+	return append(b, '}')
 }
 
 func raw(body map[string]any) (client.Patch, error) {

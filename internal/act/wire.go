@@ -1,102 +1,147 @@
 package act
 
 import (
+	"encoding"
 	"encoding/json"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// wire knows how types are written. What it has looked up it keeps, since tags
+// are slow to read. The zero value is ready, for many users at once.
+type wire struct{ types sync.Map }
+
+// form is how values of one type are written.
+type form struct {
+	// time is set for times; object for structs that are written field by field,
+	// special for types that write themselves.
+	time, object, special bool
+	// plain tells that nothing but names and omitempty is asked for of all fields.
+	plain  bool
+	fields []jsonField
+}
+
 // jsonField is how a field of a struct is written.
 type jsonField struct {
-	name string
-	omit bool
-	// plain tells that nothing but the name and omitempty is asked for.
-	plain bool
+	name     string
+	omit     bool
+	exported bool
+	// key is the name as written in an object.
+	key string
 }
 
-func fieldAt(t reflect.Type, i int) jsonField {
-	f := t.Field(i)
-	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-	omit := strings.Contains(options, "omitempty")
-	return jsonField{name: name, omit: omit, plain: name != "" && f.IsExported() && (options == "" || options == "omitempty")}
-}
-
-// isObject tells that a value is written field by field.
-func isObject(v reflect.Value) bool {
-	if v.Kind() != reflect.Struct {
-		return false
+// of looks up a type.
+func (w *wire) of(t reflect.Type) *form {
+	if f, ok := w.types.Load(t); ok {
+		return f.(*form)
 	}
-	_, special := v.Addr().Interface().(json.Marshaler)
-	return !special
+	f := &form{
+		time:    t == reflect.TypeFor[metav1.Time](),
+		special: writesItself(reflect.PointerTo(t)),
+		plain:   true,
+	}
+	if f.object = t.Kind() == reflect.Struct && !f.special; f.object {
+		f.fields = make([]jsonField, t.NumField())
+		for i := range f.fields {
+			at := t.Field(i)
+			name, options, _ := strings.Cut(at.Tag.Get("json"), ",")
+			f.fields[i] = jsonField{name: name, omit: strings.Contains(options, "omitempty"), exported: at.IsExported(),
+				key: string(appendText(nil, name)) + ":"}
+			f.plain = f.plain && name != "" && name != "-" && at.IsExported() && (options == "" || options == "omitempty")
+		}
+	}
+	w.types.Store(t, f)
+	return f
+}
+
+func writesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
 }
 
 // appendWire appends a value as JSON, null for none. It writes what the standard
 // library writes, which is asked for all that is not plain.
-func appendWire(b []byte, v reflect.Value) ([]byte, error) {
+func (w *wire) appendWire(b []byte, v reflect.Value) ([]byte, error) {
 	if !v.IsValid() {
 		return append(b, "null"...), nil
 	}
-	if v.Type() == reflect.TypeFor[metav1.Time]() {
-		return appendTime(b, v.Addr().Interface().(*metav1.Time)), nil
-	}
-	if _, special := v.Addr().Interface().(json.Marshaler); special {
-		return appendStandard(b, v)
-	}
 	switch v.Kind() {
-	case reflect.String:
-		return appendText(b, v.String()), nil
-	case reflect.Bool:
-		return strconv.AppendBool(b, v.Bool()), nil
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return strconv.AppendInt(b, v.Int(), 10), nil
+	case reflect.Struct:
+		f := w.of(v.Type())
+		if f.time {
+			return appendTime(b, v.Addr().Interface().(*metav1.Time)), nil
+		}
+		if f.object && f.plain {
+			return w.appendObject(b, f, v)
+		}
+		return appendStandard(b, v)
 	case reflect.Slice:
-		if e := v.Type().Elem(); !v.IsNil() && v.Len() > 0 && e.Kind() == reflect.Struct && !reflect.PointerTo(e).Implements(reflect.TypeFor[json.Marshaler]()) {
-			return appendList(b, v)
+		if v.IsNil() || v.Len() == 0 || v.Type().Elem().Kind() != reflect.Struct || w.of(v.Type()).special {
+			return appendStandard(b, v)
+		}
+		return w.appendList(b, v)
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
+		if t := v.Type(); t.PkgPath() == "" || !w.of(t).special {
+			return appendPlain(b, v), nil
 		}
 	}
 	return appendStandard(b, v)
 }
 
-// appendList appends a list of structs. What their fields are called is looked
-// up once.
-func appendList(b []byte, v reflect.Value) ([]byte, error) {
-	t := v.Type().Elem()
-	fields := make([]jsonField, t.NumField())
-	for i := range fields {
-		fields[i] = fieldAt(t, i)
-		if !fields[i].plain {
-			return appendStandard(b, v)
-		}
+func appendPlain(b []byte, v reflect.Value) []byte {
+	switch v.Kind() {
+	case reflect.String:
+		return appendText(b, v.String())
+	case reflect.Bool:
+		return strconv.AppendBool(b, v.Bool())
 	}
+	return strconv.AppendInt(b, v.Int(), 10)
+}
+
+func (w *wire) appendList(b []byte, v reflect.Value) ([]byte, error) {
 	b = append(b, '[')
 	for n := range v.Len() {
-		b = append(b, '{')
-		wrote := false
-		for i, f := range fields {
-			x := v.Index(n).Field(i)
-			if f.omit && empty(x) {
-				continue
-			}
-			if wrote {
-				b = append(b, ',')
-			}
-			wrote = true
-			var err error
-			if b, err = appendWire(append(appendText(b, f.name), ':'), x); err != nil {
-				return b, err
-			}
+		var err error
+		if b, err = w.appendWire(b, v.Index(n)); err != nil {
+			return b, err
 		}
-		b = append(b, '}', ',')
+		b = append(b, ',')
 	}
 	b[len(b)-1] = ']'
 	return b, nil
 }
 
+func (w *wire) appendObject(b []byte, f *form, v reflect.Value) ([]byte, error) {
+	b = append(b, '{')
+	for i := range f.fields {
+		x := v.Field(i)
+		if f.fields[i].omit && empty(x) {
+			continue
+		}
+		for x.Kind() == reflect.Pointer && !x.IsNil() {
+			x = x.Elem()
+		}
+		var err error
+		if b, err = w.appendWire(append(b, f.fields[i].key...), x); err != nil {
+			return b, err
+		}
+		b = append(b, ',')
+	}
+	if b[len(b)-1] == '{' {
+		return append(b, '}'), nil
+	}
+	b[len(b)-1] = '}'
+	return b, nil
+}
+
 func appendStandard(b []byte, v reflect.Value) ([]byte, error) {
+	if v.CanAddr() {
+		v = v.Addr()
+	}
 	text, err := json.Marshal(v.Interface())
 	return append(b, text...), err
 }
@@ -110,14 +155,21 @@ func appendTime(b []byte, t *metav1.Time) []byte {
 
 // appendText appends a text in quotes.
 func appendText(b []byte, s string) []byte {
+	start := len(b)
+	b = append(b, '"')
+	from := 0
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b = append(append(b, s[from:i]...), '\\', c)
+			from = i + 1
+		case c < ' ' || c >= 0x7f || c == '<' || c == '>' || c == '&':
 			text, err := json.Marshal(s)
 			if err != nil {
 				panic(err) // any text can be written
 			}
-			return append(b, text...)
+			return append(b[:start], text...)
 		}
 	}
-	return append(append(append(b, '"'), s...), '"')
+	return append(append(b, s[from:]...), '"')
 }

@@ -18,6 +18,11 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/validate"
 )
 
+// serviceField is one place of a spec that names a Service.
+type serviceField = validate.ServiceField
+
+func serviceFields(ro *v1alpha1.Rollout) []serviceField { return validate.ServiceFields(ro) }
+
 // judge reads the objects that the spec names and collects what is wrong with
 // the spec, then what this build cannot do, then what is wrong with the objects.
 func (v view) judge(ctx context.Context, o *rollout.Observed, ofSpec []rollout.Problem) error {
@@ -28,7 +33,7 @@ func (v view) judge(ctx context.Context, o *rollout.Observed, ofSpec []rollout.P
 	if err := v.rivals(ctx, o.Rollout, &refs); err != nil {
 		return err
 	}
-	o.Problems = append(ofSpec[:len(ofSpec):len(ofSpec)], ofReferences(o.Rollout, refs)...)
+	o.Problems = append(ofSpec[:len(ofSpec):len(ofSpec)], ofReferences(o.Rollout, refs, v.fields)...)
 	return nil
 }
 
@@ -37,7 +42,7 @@ func (v view) services(ctx context.Context, o *rollout.Observed) (validate.Refer
 	ro := o.Rollout
 	refs := validate.References{Services: map[string]*validate.ServiceFacts{}}
 	o.Services = map[string]rollout.Service{}
-	for _, f := range validate.ServiceFields(ro) {
+	for _, f := range v.fields {
 		if _, done := refs.Services[f.Name]; done {
 			continue
 		}
@@ -137,16 +142,17 @@ func ofSpec(ro *v1alpha1.Rollout) []rollout.Problem {
 }
 
 // ofReferences is what is wrong with the objects that the spec names.
-func ofReferences(ro *v1alpha1.Rollout, refs validate.References) []rollout.Problem {
-	var out []rollout.Problem
-	named := map[string]string{}
-	for _, f := range validate.ServiceFields(ro) {
-		named[f.Path.String()] = f.Name
+func ofReferences(ro *v1alpha1.Rollout, refs validate.References, fields []serviceField) []rollout.Problem {
+	if len(refs.Services)+len(refs.Deployments)+len(refs.Rollouts) == 0 {
+		return nil // nothing was looked up
 	}
+	var out []rollout.Problem
 	for _, e := range validate.Referenced(ro, refs) {
 		p := problem(e)
-		if name, ok := named[e.Field]; ok {
-			p.OnKind, p.OnName = string(plan.KindService), name
+		for _, f := range fields {
+			if f.Path.String() == e.Field {
+				p.OnKind, p.OnName = string(plan.KindService), f.Name
+			}
 		}
 		out = append(out, p)
 	}

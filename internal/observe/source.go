@@ -62,7 +62,9 @@ type memory struct {
 	template   rollout.Template
 	selector   labels.Selector
 	problems   []rollout.Problem
-	look       look
+	// services are the places of the spec that name a Service.
+	services []serviceField
+	look     look
 }
 
 // view is one way to read: through the cache with its index, or live.
@@ -70,6 +72,7 @@ type view struct {
 	reader  client.Reader
 	live    client.Reader
 	indexed bool
+	fields  []serviceField
 }
 
 // Rollout observes one rollout. Errors are ErrStale (look again shortly),
@@ -121,6 +124,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	ro := o.Rollout
 	m := s.remember(ro)
 	o.Template = m.identify(ro)
+	v.fields = m.services
 	selector := m.selector
 	var err error
 	if o.Sets, err = v.sets(ctx, ro, selector); err != nil {
@@ -172,7 +176,7 @@ func (m *memory) identify(ro *v1alpha1.Rollout) rollout.Template {
 	if c := ro.Spec.Strategy.Canary; c != nil {
 		m.template.StepsHash = identity.StepsHash(c.Steps)
 	}
-	m.problems, m.selector = ofSpec(ro), selectorOf(ro)
+	m.problems, m.selector, m.services = ofSpec(ro), selectorOf(ro), serviceFields(ro)
 	m.generation, m.collision = ro.Generation, collision
 	return m.template
 }

@@ -144,7 +144,17 @@ func (l *Loop) decide(o rollout.Observed, now time.Time) (p Plan, err error) {
 }
 
 func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, out Outcome, now time.Time) Outcome {
-	log := l.Log.WithValues("namespace", key.Namespace, "rollout", key.Name)
+	if out.Err != nil || p != nil && (l.ObserveOnly || out.Wrote && len(p.Notes) > 0) {
+		l.log(l.Log.WithValues("namespace", key.Namespace, "rollout", key.Name), o, p, out, now)
+	}
+	if l.OnPass != nil {
+		l.OnPass(key, o, p, out)
+	}
+	return out
+}
+
+// log tells of a pass that did something, or could not.
+func (l *Loop) log(log logr.Logger, o *observe.Observation, p *Plan, out Outcome, now time.Time) {
 	switch {
 	case errors.Is(out.Err, context.Canceled):
 		log.V(1).Info("Pass cut short: the process is stopping")
@@ -161,10 +171,6 @@ func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, o
 			log.Info(n.Message, "event_reason", n.Reason, "generation", o.Rollout.Generation)
 		}
 	}
-	if l.OnPass != nil {
-		l.OnPass(key, o, p, out)
-	}
-	return out
 }
 
 // tell logs what would be done.

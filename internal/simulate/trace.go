@@ -100,9 +100,9 @@ func (t *trace) heardRollout(e *store.Event, ro *v1alpha1.Rollout) {
 	if ro.Status.Phase == "" {
 		return
 	}
-	st := script.State{Rollout: ro, Sets: t.world.setsOf(ro)}
+	st := script.State{Rollout: ro}
 	_, message := st.Phase()
-	said := st.Milestone().String()
+	said := script.MilestoneOf(ro, func(hash string) int { return t.world.revision(ro, hash) }).String()
 	if message != "" {
 		said += " (" + message + ")"
 	}
@@ -112,14 +112,14 @@ func (t *trace) heardRollout(e *store.Event, ro *v1alpha1.Rollout) {
 	}
 }
 
-func (w *World) setsOf(ro *v1alpha1.Rollout) []appsv1.ReplicaSet {
-	var out []appsv1.ReplicaSet
+// revision is the revision of the rollout's set with a hash, 0 for none.
+func (w *World) revision(ro *v1alpha1.Rollout, hash string) int {
 	for _, o := range w.store.Owned(ro.UID) {
-		if rs, ok := o.(*appsv1.ReplicaSet); ok {
-			out = append(out, *rs)
+		if rs, ok := o.(*appsv1.ReplicaSet); ok && hash != "" && rs.Labels[v1alpha1.LabelPodTemplateHash] == hash {
+			return script.Revision(rs)
 		}
 	}
-	return out
+	return 0
 }
 
 func (t *trace) event(ro *v1alpha1.Rollout, n plan.Note) {

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/simulate/laws"
 	"github.com/sluice-project/sluice/internal/simulate/model"
@@ -161,6 +162,12 @@ func (w *World) Advance(d time.Duration) error {
 // Events implements script.World.
 func (w *World) Events(namespace, name string) ([]script.Event, error) {
 	return w.events[types.NamespacedName{Namespace: namespace, Name: name}], nil
+}
+
+// Peek implements script.Peeking.
+func (w *World) Peek(namespace, name string) *v1alpha1.Rollout {
+	ro, _ := w.store.Peek(plan.KindRollout, types.NamespacedName{Namespace: namespace, Name: name}).(*v1alpha1.Rollout)
+	return ro
 }
 
 // Writes implements script.Counting.

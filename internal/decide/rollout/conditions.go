@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -35,12 +36,20 @@ func set(list []v1alpha1.RolloutCondition, c verdict, now metav1.Time) []v1alpha
 			next.LastTransitionTime = old.LastTransitionTime
 		}
 	}
-	out := without(list, c.kind)
-	return append(out[:len(out):len(out)], next)
+	out := make([]v1alpha1.RolloutCondition, 0, len(list)+1)
+	for i := range list {
+		if list[i].Type != c.kind {
+			out = append(out, list[i])
+		}
+	}
+	return append(out, next)
 }
 
 // touch sets the update time of a condition: the sign of progress.
 func touch(list []v1alpha1.RolloutCondition, kind v1alpha1.RolloutConditionType, now metav1.Time) []v1alpha1.RolloutCondition {
+	if c := find(list, kind); c == nil || c.LastUpdateTime == now {
+		return list
+	}
 	out := append([]v1alpha1.RolloutCondition(nil), list...)
 	for i := range out {
 		if out[i].Type == kind {
@@ -63,10 +72,10 @@ func without(list []v1alpha1.RolloutCondition, kind v1alpha1.RolloutConditionTyp
 	if find(list, kind) == nil {
 		return list
 	}
-	out := make([]v1alpha1.RolloutCondition, 0, len(list)+1)
-	for _, c := range list {
-		if c.Type != kind {
-			out = append(out, c)
+	out := make([]v1alpha1.RolloutCondition, 0, len(list)-1)
+	for i := range list {
+		if list[i].Type != kind {
+			out = append(out, list[i])
 		}
 	}
 	return out
@@ -147,7 +156,10 @@ func progressing(v *view, r *record, progressed, healthy bool, old *v1alpha1.Rol
 	say := func(status corev1.ConditionStatus, reason, message string) (verdict, bool) {
 		return verdict{v1alpha1.RolloutProgressing, status, reason, message, false}, true
 	}
-	name := v.ro.Name + "-" + v.hash()
+	// about puts the name of the set, in quotes, between two texts.
+	about := func(before, after string) string {
+		return before + strconv.Quote(v.ro.Name+"-"+v.hash()) + after
+	}
 	was := ""
 	if old != nil {
 		was = old.Reason
@@ -160,23 +172,23 @@ func progressing(v *view, r *record, progressed, healthy bool, old *v1alpha1.Rol
 	case r.Clock != nil && r.Clock.Exceeded:
 		return say(corev1.ConditionFalse, v1alpha1.ReasonProgressDeadlineExceeded, timeoutText(v))
 	case v.current == nil && v.o.Failure != nil:
-		return say(corev1.ConditionFalse, v1alpha1.ReasonReplicaSetCreateError, fmt.Sprintf("Failed to create ReplicaSet %q: %s", name, v.o.Failure.Message))
+		return say(corev1.ConditionFalse, v1alpha1.ReasonReplicaSetCreateError, about("Failed to create ReplicaSet ", ": "+v.o.Failure.Message))
 	case isPaused(v, r):
 		return say(corev1.ConditionUnknown, v1alpha1.ReasonRolloutPaused, "Rollout is paused")
 	case healthy:
-		return say(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetAvailable, fmt.Sprintf("ReplicaSet %q has successfully progressed.", name))
+		return say(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetAvailable, about("ReplicaSet ", " has successfully progressed."))
 	case r.retried:
 		return say(corev1.ConditionUnknown, v1alpha1.ReasonRolloutRetry, "Retrying the aborted revision")
 	case v.current == nil:
-		return say(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetCreated, fmt.Sprintf("Created new replica set %q", name))
+		return say(corev1.ConditionTrue, v1alpha1.ReasonNewReplicaSetCreated, about("Created new replica set ", ""))
 	case was == v1alpha1.ReasonRolloutPaused:
 		return say(corev1.ConditionUnknown, v1alpha1.ReasonRolloutResumed, "Rollout is resumed")
 	case progressed:
-		return say(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetUpdated, fmt.Sprintf("ReplicaSet %q is progressing.", name))
+		return say(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetUpdated, about("ReplicaSet ", " is progressing."))
 	case r.Completed && was == v1alpha1.ReasonNewReplicaSetAvailable:
-		return say(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetNotAvailable, fmt.Sprintf("ReplicaSet %q is not available", name))
+		return say(corev1.ConditionTrue, v1alpha1.ReasonReplicaSetNotAvailable, about("ReplicaSet ", " is not available"))
 	case old == nil:
-		return say(corev1.ConditionTrue, v1alpha1.ReasonFoundNewReplicaSet, fmt.Sprintf("Found new replica set %q", name))
+		return say(corev1.ConditionTrue, v1alpha1.ReasonFoundNewReplicaSet, about("Found new replica set ", ""))
 	}
 	return verdict{}, false
 }

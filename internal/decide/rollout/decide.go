@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"reflect"
 	"slices"
 	"time"
 
@@ -28,7 +27,7 @@ func Decide(o Observed, now time.Time) plan.Plan[v1alpha1.RolloutStatus] {
 	}
 	// What did not change was carried over from the stored status, so plain
 	// equality is enough; a difference in form only costs an empty patch.
-	p.WriteStatus = !reflect.DeepEqual(&p.Status, &o.Rollout.Status)
+	p.WriteStatus = !sameStatus(&p.Status, &o.Rollout.Status)
 	return p
 }
 

@@ -15,6 +15,13 @@ func selectorText(s *metav1.LabelSelector) string {
 	if s == nil || len(s.MatchLabels) == 0 || len(s.MatchExpressions) > 0 {
 		return metav1.FormatLabelSelector(s)
 	}
+	if len(s.MatchLabels) == 1 {
+		for k, v := range s.MatchLabels {
+			if plainLabel(k) && plainLabel(v) {
+				return k + "=" + v
+			}
+		}
+	}
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(s.MatchLabels)) {
 		v := s.MatchLabels[k]

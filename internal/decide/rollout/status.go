@@ -2,7 +2,8 @@ package rollout
 
 import (
 	"fmt"
-	"sort"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +51,8 @@ func derive(v *view, r *record, progressed bool) v1alpha1.RolloutStatus {
 // nor superseded pods feed back into an autoscaler's target.
 func count(v *view, r *record, st *v1alpha1.RolloutStatus) {
 	carrying := int32(0)
-	hashes := map[string]bool{}
+	var room [4]string
+	hashes := room[:0]
 	v.all(func(s *Set) {
 		st.Replicas += s.Replicas
 		st.ReadyReplicas += s.Ready
@@ -60,19 +62,31 @@ func count(v *view, r *record, st *v1alpha1.RolloutStatus) {
 		}
 		if s == v.current || s.Hash == r.stable {
 			carrying += s.Replicas
-			hashes[s.Hash] = true
+			if !slices.Contains(hashes, s.Hash) {
+				hashes = append(hashes, s.Hash)
+			}
 		}
 	})
 	st.HPAReplicas = min(v.budget.Replicas, carrying)
-	names := make([]string, 0, len(hashes))
-	for h := range hashes {
-		names = append(names, h)
-	}
-	sort.Strings(names)
+	slices.Sort(hashes)
 	st.Selector = selectorText(v.ro.Spec.Selector)
-	if len(names) > 0 {
-		st.Selector += "," + v1alpha1.LabelPodTemplateHash + " in (" + strings.Join(names, ",") + ")"
+	switch len(hashes) {
+	case 0:
+	case 1:
+		st.Selector += "," + v1alpha1.LabelPodTemplateHash + " in (" + hashes[0] + ")"
+	case 2:
+		st.Selector += "," + v1alpha1.LabelPodTemplateHash + " in (" + hashes[0] + "," + hashes[1] + ")"
+	default:
+		st.Selector += "," + v1alpha1.LabelPodTemplateHash + " in (" + strings.Join(hashes, ",") + ")"
 	}
+}
+
+// sameStatus tells that two statuses are equal. What changes most is looked at
+// first: most statuses that differ, differ there.
+func sameStatus(a, b *v1alpha1.RolloutStatus) bool {
+	return a.Message == b.Message && a.Phase == b.Phase && a.UpdatedReplicas == b.UpdatedReplicas &&
+		a.AvailableReplicas == b.AvailableReplicas && a.Replicas == b.Replicas && a.Selector == b.Selector &&
+		len(a.Conditions) == len(b.Conditions) && reflect.DeepEqual(a.Progress, b.Progress) && reflect.DeepEqual(a, b)
 }
 
 // isHealthy is the contract's definition: whole, available, observed before,

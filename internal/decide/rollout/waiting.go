@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -108,8 +109,8 @@ func waitingPods(v *view, r *record, st *v1alpha1.RolloutStatus) *plan.Waiting {
 	}
 	if v.current.Available < v.current.Spec {
 		return &plan.Waiting{
-			For: fmt.Sprintf("%d of %d pods of revision %d to become available%s", v.current.Spec-v.current.Available, v.current.Spec,
-				revisionOf(v), v.podTrouble(v.current)),
+			For: number(v.current.Spec-v.current.Available) + " of " + number(v.current.Spec) + " pods of revision " +
+				strconv.FormatInt(revisionOf(v), 10) + " to become available" + v.podTrouble(v.current),
 			Since: since, Ends: "those pods" + deadlineText(v, r), On: &plan.Ref{Kind: plan.KindReplicaSet, Name: v.current.Name}}
 	}
 	if st.Phase == v1alpha1.RolloutPhaseHealthy {
@@ -139,14 +140,20 @@ func deadlineText(v *view, r *record) string {
 	if r.Clock.Exceeded {
 		return " (the progress deadline has passed)"
 	}
-	return fmt.Sprintf(", or the progress deadline at %s (%s)", deadline(v, r).UTC().Format(time.TimeOnly), outcome)
+	return ", or the progress deadline at " + deadline(v, r).UTC().Format(time.TimeOnly) + " (" + outcome + ")"
 }
+
+func number(n int32) string { return strconv.Itoa(int(n)) }
 
 // podTrouble is the commonest reason why pods of a set do not serve.
 func (v *view) podTrouble(s *Set) string {
-	count, best := map[string]int{}, ""
-	for _, p := range v.o.Pods {
-		if p.Set == s.Name && p.Problem != "" {
+	var count map[string]int
+	best := ""
+	for i := range v.o.Pods {
+		if p := &v.o.Pods[i]; p.Set == s.Name && p.Problem != "" {
+			if count == nil {
+				count = map[string]int{}
+			}
 			count[p.Problem]++
 			if n := count[p.Problem]; n > count[best] || n == count[best] && p.Problem < best {
 				best = p.Problem

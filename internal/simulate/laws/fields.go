@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"unsafe"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -31,24 +32,46 @@ func JudgeOwned(before, after client.Object, copied map[string]string) string {
 // the first comparison sees at once.
 func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) }
 
+// identical tells that two values are the same bit by bit: what they point at is
+// then one and the same.
+func identical[T any](a, b *T) bool {
+	n := unsafe.Sizeof(*a)
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(a)), n)) == string(unsafe.Slice((*byte)(unsafe.Pointer(b)), n))
+}
+
 func ownedRollout(before, after *v1alpha1.Rollout) string {
-	b, a := before.Spec, after.Spec
-	if b.Replicas == nil && a.Replicas != nil && *a.Replicas == 1 {
-		b.Replicas = a.Replicas
-	}
-	if !same(&b, &a) {
+	if !identical(&before.Spec, &after.Spec) && !sameRolloutSpec(before.Spec, after.Spec) {
 		return "the spec of the rollout is changed"
 	}
 	return strangers(before, after, func(key string) bool { return key == v1alpha1.AnnotationRevision }, false)
 }
 
-func ownedSet(before, after *appsv1.ReplicaSet, copied map[string]string) string {
-	b, a := before.Spec, after.Spec
+// sameRolloutSpec compares specs, but for the default of replicas made visible.
+func sameRolloutSpec(b, a v1alpha1.RolloutSpec) bool {
+	if b.Replicas == nil && a.Replicas != nil && *a.Replicas == 1 {
+		b.Replicas = a.Replicas
+	}
+	return same(&b, &a)
+}
+
+// onlySizes tells that nothing but the size and minReadySeconds differs, and that
+// the rest is the very same.
+func onlySizes(before, after *appsv1.ReplicaSetSpec) bool {
+	b := *before
+	b.Replicas, b.MinReadySeconds = after.Replicas, after.MinReadySeconds
+	return identical(&b, after)
+}
+
+func sameSetSpec(b, a appsv1.ReplicaSetSpec) bool {
 	b.Replicas, b.MinReadySeconds = a.Replicas, a.MinReadySeconds
-	if !same(&b, &a) {
+	return same(&b, &a)
+}
+
+func ownedSet(before, after *appsv1.ReplicaSet, copied map[string]string) string {
+	if !onlySizes(&before.Spec, &after.Spec) && !sameSetSpec(before.Spec, after.Spec) {
 		return "the template or selector of a ReplicaSet is changed"
 	}
-	if !same(&before.Status, &after.Status) {
+	if !identical(&before.Status, &after.Status) && !same(&before.Status, &after.Status) {
 		return "the status of a ReplicaSet is changed"
 	}
 	return strangers(before, after, func(key string) bool {

@@ -1,8 +1,8 @@
 package laws
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -43,6 +43,7 @@ type Judge struct {
 	stories map[types.NamespacedName]*story
 	orders  map[types.UID][]order
 	decided int
+	prose   prose
 }
 
 // order is a size that a set was given, and since when.
@@ -210,10 +211,9 @@ func (j *Judge) order(p *Pass, r *store.Request, err error) {
 
 // beliefs judges the preconditions of a write.
 func (j *Judge) beliefs(p *Pass, r *store.Request) {
-	has := func(what string) bool { return strings.Contains(string(r.Data), `"`+what+`":"`) }
 	missing := ""
 	switch {
-	case r.Verb == store.Patch && !has("resourceVersion"), r.Verb == store.Update && r.Version == "":
+	case r.Verb == store.Patch && !bytes.Contains(r.Data, []byte(`"resourceVersion":"`)), r.Verb == store.Update && r.Version == "":
 		missing = "version"
 	case r.Verb == store.Delete && (r.UID == "" || r.Version == ""):
 		missing = "uid and version"

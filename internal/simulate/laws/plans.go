@@ -3,7 +3,7 @@ package laws
 import (
 	"fmt"
 	"reflect"
-	"strings"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +26,7 @@ func (j *Judge) Decided(p *Pass, decide Decision) {
 	if j.decided%4 == 0 {
 		j.check(Deterministic, p.Key, JudgeSame(p.Plan, new(decide(o, now))))
 	}
-	j.check(BlindToProse, p.Key, JudgeProse(decide, o, now, p.Plan))
+	j.check(BlindToProse, p.Key, j.prose.judge(decide, o, now, p.Plan))
 	j.check(Converges, p.Key, JudgeConverges(decide, o, now, p.Plan))
 }
 
@@ -71,14 +71,24 @@ func JudgeSame(a, b *reconcile.Plan) string {
 // JudgeProse decides again with other words in the status: the actions and the
 // record must be the same.
 func JudgeProse(decide Decision, o rollout.Observed, now time.Time, p *reconcile.Plan) string {
-	ro := *o.Rollout
-	ro.Status.Phase, ro.Status.Message = "Lovely", "nothing to see here"
-	ro.Status.Conditions = []v1alpha1.RolloutCondition{
-		{Type: v1alpha1.RolloutPaused, Status: corev1.ConditionTrue, Reason: "Whim"},
-		{Type: v1alpha1.RolloutProgressing, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonRolloutAborted},
-		{Type: v1alpha1.RolloutCompleted, Status: corev1.ConditionUnknown, Reason: "Who knows"},
+	return new(prose).judge(decide, o, now, p)
+}
+
+// prose is a rollout with other words, used again for each judgement.
+type prose struct{ ro v1alpha1.Rollout }
+
+func (b *prose) judge(decide Decision, o rollout.Observed, now time.Time, p *reconcile.Plan) string {
+	words := b.ro.Status.Conditions
+	if words == nil {
+		words = []v1alpha1.RolloutCondition{
+			{Type: v1alpha1.RolloutPaused, Status: corev1.ConditionTrue, Reason: "Whim"},
+			{Type: v1alpha1.RolloutProgressing, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonRolloutAborted},
+			{Type: v1alpha1.RolloutCompleted, Status: corev1.ConditionUnknown, Reason: "Who knows"},
+		}
 	}
-	o.Rollout = &ro
+	b.ro = *o.Rollout
+	b.ro.Status.Phase, b.ro.Status.Message, b.ro.Status.Conditions = "Lovely", "nothing to see here", words
+	o.Rollout = &b.ro
 	q := decide(o, now)
 	if !reflect.DeepEqual(q.Actions, p.Actions) {
 		return fmt.Sprintf("other conditions give other actions: %+v, not %+v", q.Actions, p.Actions)
@@ -99,23 +109,21 @@ func JudgeConverges(decide Decision, o rollout.Observed, now time.Time, p *recon
 	if c := o.Rollout.Spec.Strategy.Canary; c != nil {
 		rounds += len(c.Steps)
 	}
-	seen := map[plan.Action]bool{}
-	var done []string
+	var done []move
 	cur := *p
 	for range rounds {
 		if len(cur.Actions) == 0 && !cur.WriteStatus && cur.Own == nil {
 			return ""
 		}
 		for _, a := range cur.Actions {
-			k := belief(a)
-			if k == nil {
+			m, sized := moveOf(a)
+			if !sized {
 				continue
 			}
-			if seen[k] {
-				return fmt.Sprintf("an action is repeated at the same instant: %s (%s), after: %s", k.Reason(), a.Reason(), strings.Join(done, "; "))
+			if slices.ContainsFunc(done, m.repeats) {
+				return fmt.Sprintf("an action is repeated at the same instant: %s, after: %s", m, done)
 			}
-			seen[k] = true
-			done = append(done, k.Reason()+" ("+a.Reason()+")")
+			done = append(done, m)
 		}
 		o = Play(o, &cur, now)
 		cur = decide(o, now)
@@ -126,23 +134,25 @@ func JudgeConverges(decide Decision, o rollout.Observed, now time.Time, p *recon
 	return ""
 }
 
-// belief is what makes two actions the same: the object, and where it is moved
-// from and to. Nil for actions that are not compared.
-func belief(a plan.Action) plan.Action {
+// move is what makes two actions the same: the object, and where it is moved
+// from and to.
+type move struct {
+	name, why string
+	from, to  int32
+}
+
+// moveOf is the move that an action makes; false for actions that are not
+// compared.
+func moveOf(a plan.Action) (move, bool) {
 	p, ok := a.(plan.PatchReplicaSet)
 	if !ok || p.Replicas == nil {
-		return nil
+		return move{}, false
 	}
-	return sized{p.Ref.Name, p.From, *p.Replicas, a}.key()
+	return move{p.Ref.Name, p.Why, p.From, *p.Replicas}, true
 }
 
-type sized struct {
-	name     string
-	from, to int32
-	action   plan.Action
-}
+func (m move) repeats(o move) bool { return m.name == o.name && m.from == o.from && m.to == o.to }
 
-// key folds sizes into a comparable action.
-func (s sized) key() plan.Action {
-	return plan.DeleteReplicaSet{Ref: plan.Ref{Name: s.name}, Why: fmt.Sprintf("%s from %d to %d", s.name, s.from, s.to)}
+func (m move) String() string {
+	return fmt.Sprintf("%s from %d to %d (%s)", m.name, m.from, m.to, m.why)
 }

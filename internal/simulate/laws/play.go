@@ -27,9 +27,11 @@ func Play(o rollout.Observed, p *reconcile.Plan, now time.Time) rollout.Observed
 		ro.Status = p.Status
 	}
 	o.Rollout = &ro
-	o.Sets = slices.Clone(o.Sets)
-	o.Pods = slices.Clone(o.Pods)
-	o.Services = maps.Clone(o.Services)
+	if len(p.Actions) > 0 {
+		o.Sets = slices.Clone(o.Sets)
+		o.Pods = slices.Clone(o.Pods)
+		o.Services = maps.Clone(o.Services)
+	}
 	for _, a := range p.Actions {
 		o = playOne(o, a, now)
 	}

@@ -26,8 +26,10 @@ type State struct {
 	// Events are those of the rollout, oldest first.
 	Events []Event
 
-	// later reads sets or pods once they are asked for; nil when they are here.
-	laterSets, laterPods func(*State)
+	// later lists sets or pods once they are asked for; noSets and noPods tell that
+	// they have not been.
+	later          func(client.ObjectList, ...client.ListOption) error
+	noSets, noPods bool
 	// failed is why they could not be read.
 	failed error
 }
@@ -56,42 +58,47 @@ func look(ctx context.Context, r client.Reader, namespace, name string) (State, 
 	if err := r.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, st.Rollout, client.UnsafeDisableDeepCopy); err != nil {
 		return st, err
 	}
-	st.laterSets = func(s *State) { s.readSets(ctx, r) }
-	st.laterPods = func(s *State) { s.readPods(ctx, r) }
-	return st, nil
+	return later(ctx, r, st.Rollout), nil
+}
+
+// later is the state of a rollout whose sets and pods are read once they are
+// asked for.
+func later(ctx context.Context, r client.Reader, ro *v1alpha1.Rollout) State {
+	list := func(into client.ObjectList, opts ...client.ListOption) error { return r.List(ctx, into, opts...) }
+	return State{Rollout: ro, later: list, noSets: true, noPods: true}
 }
 
 func (s *State) sets() []appsv1.ReplicaSet {
-	if later := s.laterSets; later != nil {
-		s.laterSets = nil
-		later(s)
+	if s.noSets {
+		s.noSets = false
+		s.readSets()
 	}
 	return s.Sets
 }
 
 func (s *State) pods() []corev1.Pod {
-	if later := s.laterPods; later != nil {
-		s.laterPods = nil
-		later(s)
+	if s.noPods {
+		s.noPods = false
+		s.readPods()
 	}
 	return s.Pods
 }
 
 // list lists what the rollout's selector matches.
-func (s *State) list(ctx context.Context, r client.Reader, into client.ObjectList) {
+func (s *State) list(into client.ObjectList) {
 	sel, err := metav1.LabelSelectorAsSelector(s.Rollout.Spec.Selector)
 	if err != nil || sel.Empty() {
 		return // a rollout without a selector has nothing
 	}
-	err = r.List(ctx, into, client.InNamespace(s.Rollout.Namespace), client.MatchingLabelsSelector{Selector: sel}, client.UnsafeDisableDeepCopy)
+	err = s.later(into, client.InNamespace(s.Rollout.Namespace), client.MatchingLabelsSelector{Selector: sel}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		s.failed = err
 	}
 }
 
-func (s *State) readSets(ctx context.Context, r client.Reader) {
+func (s *State) readSets() {
 	var sets appsv1.ReplicaSetList
-	s.list(ctx, r, &sets)
+	s.list(&sets)
 	s.Sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return s.Labels[v1alpha1.LabelPodTemplateHash] == "" })
 	slices.SortStableFunc(s.Sets, func(a, b appsv1.ReplicaSet) int {
 		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
@@ -101,9 +108,9 @@ func (s *State) readSets(ctx context.Context, r client.Reader) {
 	})
 }
 
-func (s *State) readPods(ctx context.Context, r client.Reader) {
+func (s *State) readPods() {
 	var pods corev1.PodList
-	s.list(ctx, r, &pods)
+	s.list(&pods)
 	s.Pods = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
 }
 
@@ -203,14 +210,16 @@ type Milestone struct {
 
 // Milestone projects the state.
 func (s *State) Milestone() Milestone {
-	st := &s.Rollout.Status
-	m := Milestone{
-		Step:    -1,
-		Aborted: st.Abort,
-		Current: revisionOf(s.byHash(st.CurrentPodHash)),
-		Stable:  revisionOf(s.byHash(st.StableRS)),
-	}
-	m.Phase, _ = s.Phase()
+	return MilestoneOf(s.Rollout, func(hash string) int { return revisionOf(s.byHash(hash)) })
+}
+
+// MilestoneOf projects a rollout; revision gives the revision of the set with a
+// hash.
+func MilestoneOf(ro *v1alpha1.Rollout, revision func(hash string) int) Milestone {
+	st := &ro.Status
+	m := Milestone{Step: -1, Aborted: st.Abort, Current: revision(st.CurrentPodHash), Stable: revision(st.StableRS)}
+	phase, _ := explain.Phase(ro)
+	m.Phase = string(phase)
 	if st.CurrentStepIndex != nil {
 		m.Step = int(*st.CurrentStepIndex)
 	}
@@ -221,16 +230,15 @@ func (s *State) Milestone() Milestone {
 }
 
 func (m Milestone) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "phase %s, current r%d, stable r%d", m.Phase, m.Current, m.Stable)
+	s := "phase " + m.Phase + ", current r" + strconv.Itoa(m.Current) + ", stable r" + strconv.Itoa(m.Stable)
 	if m.Step >= 0 {
-		fmt.Fprintf(&b, ", step %d", m.Step)
+		s += ", step " + strconv.Itoa(m.Step)
 	}
 	if m.Aborted {
-		b.WriteString(", aborted")
+		s += ", aborted"
 	}
 	if m.Weights != "" {
-		b.WriteString(", weights " + m.Weights)
+		s += ", weights " + m.Weights
 	}
-	return b.String()
+	return s
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -32,14 +31,14 @@ func (c fieldCache) decode(f reflect.Value, r *reader) bool {
 	switch f.Kind() {
 	case reflect.String:
 		if s, ok := r.text(); ok {
-			f.SetString(string(s))
+			f.SetString(s)
 			return true
 		}
 	case reflect.Bool:
 		f.SetBool(r.peek() == 't')
-		return string(r.skip()) == strconv.FormatBool(f.Bool())
+		return r.skip() == strconv.FormatBool(f.Bool())
 	case reflect.Int, reflect.Int32, reflect.Int64:
-		n, err := strconv.ParseInt(string(r.skip()), 10, f.Type().Bits())
+		n, err := strconv.ParseInt(r.skip(), 10, f.Type().Bits())
 		f.SetInt(n)
 		return err == nil
 	case reflect.Slice:
@@ -52,13 +51,7 @@ func (c fieldCache) decode(f reflect.Value, r *reader) bool {
 
 func (c fieldCache) decodeStruct(f reflect.Value, r *reader) bool {
 	if t, ok := f.Addr().Interface().(*metav1.Time); ok {
-		s, ok := r.text()
-		if !ok {
-			return false
-		}
-		at, err := time.Parse(time.RFC3339, string(s))
-		t.Time = at.Local()
-		return err == nil
+		return takeTime(t, r)
 	}
 	if decodesItself(f.Type()) || r.peek() != '{' {
 		return standard(f, r)
@@ -80,7 +73,7 @@ func (c fieldCache) decodeList(f reflect.Value, r *reader) bool {
 // standard has the standard library decode a value.
 func standard(f reflect.Value, r *reader) bool {
 	fresh := reflect.New(f.Type())
-	if json.Unmarshal(r.skip(), fresh.Interface()) != nil {
+	if json.Unmarshal([]byte(r.skip()), fresh.Interface()) != nil {
 		return false
 	}
 	f.Set(fresh.Elem())

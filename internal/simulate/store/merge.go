@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"reflect"
@@ -14,10 +13,10 @@ import (
 // give, at a small part of the cost; where it cannot be sure it changes nothing
 // that matters and returns false, and the caller takes the long way.
 func (c fieldCache) mergeTyped(v reflect.Value, patch []byte) bool {
-	if !json.Valid(patch) {
+	if !valid(patch) {
 		return false
 	}
-	r := &reader{b: patch}
+	r := &reader{b: string(patch)}
 	return r.peek() == '{' && c.mergeStruct(v, r)
 }
 
@@ -27,11 +26,15 @@ func (c fieldCache) mergeStruct(v reflect.Value, r *reader) bool {
 
 // eachField has read take the value of each field that the object names.
 func (c fieldCache) eachField(v reflect.Value, r *reader, read func(reflect.Value, *reader) bool) bool {
-	index := c.of(v.Type())
-	return r.object(func(k []byte) bool {
-		at, ok := index[string(k)]
+	obj := v.Addr().Interface()
+	return r.object(func(k string) bool {
+		if field := known(obj, k); field != nil {
+			return c.take(field, r)
+		}
+		index := c.of(v.Type())
+		at, ok := index[k]
 		if !ok {
-			if caseFolds(index, string(k)) {
+			if caseFolds(index, k) {
 				return false
 			}
 			r.skip() // an unknown field is pruned
@@ -90,19 +93,19 @@ func mergeMap(m *map[string]string, r *reader) bool {
 	if fresh == nil {
 		fresh = map[string]string{}
 	}
-	ok := r.object(func(k []byte) bool {
+	ok := r.object(func(k string) bool {
 		if r.peek() == 'n' {
 			r.skip()
-			delete(fresh, string(k))
+			delete(fresh, k)
 			return true
 		}
 		if text, ok := r.text(); ok {
-			fresh[string(k)] = string(text)
+			fresh[k] = text
 			return true
 		}
 		var text string
-		err := json.Unmarshal(r.skip(), &text)
-		fresh[string(k)] = text
+		err := json.Unmarshal([]byte(r.skip()), &text)
+		fresh[k] = text
 		return err == nil
 	})
 	if len(fresh) == 0 {
@@ -159,7 +162,7 @@ func (c fieldCache) of(t reflect.Type) map[string][]int {
 
 // reader walks over JSON that is known to be valid.
 type reader struct {
-	b  []byte
+	b  string
 	at int
 }
 
@@ -174,12 +177,12 @@ func (r *reader) peek() byte {
 // object calls f with each key, which must read the value. It is false where f
 // is, and for keys that are escaped or come twice: what these mean is left to
 // the decoder of the standard library.
-func (r *reader) object(f func(key []byte) bool) bool {
-	var room [16][]byte
+func (r *reader) object(f func(key string) bool) bool {
+	var room [24]string
 	seen := room[:0]
 	for r.open('}') {
 		k, ok := r.text()
-		if !ok || slices.ContainsFunc(seen, func(other []byte) bool { return bytes.Equal(k, other) }) {
+		if !ok || slices.Contains(seen, k) {
 			return false
 		}
 		seen = append(seen, k)
@@ -217,9 +220,9 @@ func (r *reader) open(end byte) bool {
 }
 
 // text reads a plain text; false for any other value.
-func (r *reader) text() ([]byte, bool) {
+func (r *reader) text() (string, bool) {
 	if r.peek() != '"' {
-		return nil, false
+		return "", false
 	}
 	for i := r.at + 1; ; i++ {
 		switch c := r.b[i]; {
@@ -228,13 +231,13 @@ func (r *reader) text() ([]byte, bool) {
 			r.at = i + 1
 			return s, true
 		case c == '\\' || c >= 0x80:
-			return nil, false
+			return "", false
 		}
 	}
 }
 
 // skip steps over a value and gives it.
-func (r *reader) skip() []byte {
+func (r *reader) skip() string {
 	r.peek()
 	start, depth := r.at, 0
 	for ; r.at < len(r.b); r.at++ {

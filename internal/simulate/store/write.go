@@ -3,8 +3,10 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"unsafe"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	appsv1 "k8s.io/api/apps/v1"
@@ -52,7 +54,7 @@ func (s *Store) create(sl slot, obj client.Object, dryRun bool) (client.Object, 
 	if s.tables[sl].objs[key] != nil {
 		return nil, apierrors.NewAlreadyExists(sl.resource(), key.Name)
 	}
-	setStatus(obj, nil)
+	emptyStatus(obj)
 	setDefaults(obj)
 	obj.GetObjectKind().SetGroupVersionKind(sl.gvk())
 	obj.SetCreationTimestamp(metav1.NewTime(metav1.NewTime(s.now()).Rfc3339Copy().Time))
@@ -78,79 +80,91 @@ func (s *Store) update(sl slot, next client.Object, p part) (client.Object, erro
 	if u := next.GetUID(); u != "" && u != old.GetUID() {
 		return nil, conflict(sl, key, fmt.Sprintf("uid mismatch: the provided object specified uid %s, and no object with that uid exists", u))
 	}
-	obj := shallow(old)
-	if p == statusPart {
-		setStatus(obj, next)
-	} else {
-		takeMain(obj, next, old)
-		setDefaults(obj)
-		bumpGeneration(obj, old)
+	confine(next, old, p)
+	if p == mainPart {
+		setDefaults(next)
 	}
-	if p == statusPart && sameStatus(obj, old) || p == mainPart && same(obj, old) {
+	switch {
+	case p == statusPart && sameStatus(next, old):
+		return old, nil
+	case p == mainPart && !sameSpec(next, old):
+		next.SetGeneration(old.GetGeneration() + 1)
+	case p == mainPart && sameMetadata(next, old):
 		return old, nil
 	}
-	if obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && sl != slotPod {
+	if next.GetDeletionTimestamp() != nil && len(next.GetFinalizers()) == 0 && sl != slotPod {
 		s.commit(sl, key, nil)
-		return obj, nil
+		return next, nil
 	}
-	s.commit(sl, key, obj)
-	return obj, nil
+	s.commit(sl, key, next)
+	return next, nil
 }
 
-// takeMain copies what a request to the main resource may change.
-func takeMain(obj, next, old client.Object) {
+// confine takes back whatever a request to one part of an object may not change.
+func confine(next, old client.Object, p part) {
+	switch n := next.(type) {
+	case *v1alpha1.Rollout:
+		o := old.(*v1alpha1.Rollout)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+		keep(p, &n.Spec, &n.Status, &o.Spec, &o.Status)
+	case *appsv1.ReplicaSet:
+		o := old.(*appsv1.ReplicaSet)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+		keep(p, &n.Spec, &n.Status, &o.Spec, &o.Status)
+	case *corev1.Pod:
+		o := old.(*corev1.Pod)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+		keep(p, &n.Spec, &n.Status, &o.Spec, &o.Status)
+	case *corev1.Service:
+		o := old.(*corev1.Service)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+		keep(p, &n.Spec, &n.Status, &o.Spec, &o.Status)
+	case *appsv1.Deployment:
+		o := old.(*appsv1.Deployment)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+		keep(p, &n.Spec, &n.Status, &o.Spec, &o.Status)
+	case *policyv1.PodDisruptionBudget:
+		o := old.(*policyv1.PodDisruptionBudget)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+		keep(p, &n.Spec, &n.Status, &o.Spec, &o.Status)
+	}
+}
+
+// confineTo takes back metadata: a request to the main resource may change
+// labels, annotations, owners and finalizers, one to the status nothing.
+func confineTo(p part, nextType *metav1.TypeMeta, next *metav1.ObjectMeta, oldType *metav1.TypeMeta, old *metav1.ObjectMeta) {
+	asked := *next
+	*nextType, *next = *oldType, *old
+	if p == mainPart {
+		next.Labels, next.Annotations = asked.Labels, asked.Annotations
+		next.OwnerReferences, next.Finalizers = asked.OwnerReferences, asked.Finalizers
+	}
+}
+
+// keep takes back the part that was not asked for.
+func keep[S, T any](p part, spec *S, status *T, oldSpec *S, oldStatus *T) {
+	if p == mainPart {
+		*status = *oldStatus
+	} else {
+		*spec = *oldSpec
+	}
+}
+
+// emptyStatus is the status of a new object.
+func emptyStatus(obj client.Object) {
 	switch o := obj.(type) {
 	case *v1alpha1.Rollout:
-		o.Spec = next.(*v1alpha1.Rollout).Spec
+		o.Status = v1alpha1.RolloutStatus{}
 	case *appsv1.ReplicaSet:
-		o.Spec = next.(*appsv1.ReplicaSet).Spec
+		o.Status = appsv1.ReplicaSetStatus{}
 	case *corev1.Pod:
-		o.Spec = next.(*corev1.Pod).Spec
+		o.Status = corev1.PodStatus{Phase: corev1.PodPending}
 	case *corev1.Service:
-		o.Spec = next.(*corev1.Service).Spec
+		o.Status = corev1.ServiceStatus{}
 	case *appsv1.Deployment:
-		o.Spec = next.(*appsv1.Deployment).Spec
+		o.Status = appsv1.DeploymentStatus{}
 	case *policyv1.PodDisruptionBudget:
-		o.Spec = next.(*policyv1.PodDisruptionBudget).Spec
-	}
-	obj.SetLabels(next.GetLabels())
-	obj.SetAnnotations(next.GetAnnotations())
-	obj.SetOwnerReferences(next.GetOwnerReferences())
-	obj.SetFinalizers(next.GetFinalizers())
-}
-
-// setStatus copies the status of from, or empties it.
-func setStatus(obj, from client.Object) {
-	switch o := obj.(type) {
-	case *v1alpha1.Rollout:
-		o.Status = statusOr(from, func(f *v1alpha1.Rollout) v1alpha1.RolloutStatus { return f.Status })
-	case *appsv1.ReplicaSet:
-		o.Status = statusOr(from, func(f *appsv1.ReplicaSet) appsv1.ReplicaSetStatus { return f.Status })
-	case *corev1.Pod:
-		o.Status = statusOr(from, func(f *corev1.Pod) corev1.PodStatus { return f.Status })
-		if from == nil {
-			o.Status.Phase = corev1.PodPending
-		}
-	case *corev1.Service:
-		o.Status = statusOr(from, func(f *corev1.Service) corev1.ServiceStatus { return f.Status })
-	case *appsv1.Deployment:
-		o.Status = statusOr(from, func(f *appsv1.Deployment) appsv1.DeploymentStatus { return f.Status })
-	case *policyv1.PodDisruptionBudget:
-		o.Status = statusOr(from, func(f *policyv1.PodDisruptionBudget) policyv1.PodDisruptionBudgetStatus { return f.Status })
-	}
-}
-
-func statusOr[T, S any](from client.Object, get func(*T) S) S {
-	if from == nil {
-		var none S
-		return none
-	}
-	return get(any(from).(*T))
-}
-
-func bumpGeneration(obj, old client.Object) {
-	if !sameSpec(obj, old) {
-		obj.SetGeneration(old.GetGeneration() + 1)
+		o.Status = policyv1.PodDisruptionBudgetStatus{}
 	}
 }
 
@@ -161,7 +175,7 @@ func sameSpec(a, b client.Object) bool {
 	case *appsv1.ReplicaSet:
 		return equal(&x.Spec, &b.(*appsv1.ReplicaSet).Spec)
 	case *corev1.Pod:
-		return true // a pod's spec hardly ever changes, and nobody reads its generation
+		return equal(&x.Spec, &b.(*corev1.Pod).Spec)
 	case *corev1.Service:
 		return equal(&x.Spec, &b.(*corev1.Service).Spec)
 	case *appsv1.Deployment:
@@ -180,14 +194,33 @@ func sameStatus(a, b client.Object) bool {
 		return equal(&x.Status, &b.(*appsv1.ReplicaSet).Status)
 	case *corev1.Pod:
 		return equal(&x.Status, &b.(*corev1.Pod).Status)
+	case *corev1.Service:
+		return equal(&x.Status, &b.(*corev1.Service).Status)
+	case *appsv1.Deployment:
+		return equal(&x.Status, &b.(*appsv1.Deployment).Status)
+	case *policyv1.PodDisruptionBudget:
+		return equal(&x.Status, &b.(*policyv1.PodDisruptionBudget).Status)
 	}
-	return same(a, b)
+	return false
 }
 
-func same(a, b client.Object) bool { return equal(a, b) }
+// sameMetadata compares the metadata that a request may change.
+func sameMetadata(a, b client.Object) bool {
+	x, y := a.GetOwnerReferences(), b.GetOwnerReferences()
+	return maps.Equal(a.GetLabels(), b.GetLabels()) && maps.Equal(a.GetAnnotations(), b.GetAnnotations()) &&
+		slices.Equal(a.GetFinalizers(), b.GetFinalizers()) && equal(&x, &y)
+}
 
-// equal is equality on the wire: no list and an empty one are the same.
-func equal[T any](a, b T) bool { return equality.Semantic.DeepEqual(a, b) }
+// equal is equality on the wire: no list and an empty one are the same. Objects
+// share what did not change, so most that are equal are the same bit by bit.
+func equal[T any](a, b *T) bool { return identical(a, b) || equality.Semantic.DeepEqual(a, b) }
+
+// identical tells that two values are the same bit by bit: what they point at is
+// then one and the same.
+func identical[T any](a, b *T) bool {
+	n := unsafe.Sizeof(*a)
+	return string(unsafe.Slice((*byte)(unsafe.Pointer(a)), n)) == string(unsafe.Slice((*byte)(unsafe.Pointer(b)), n))
+}
 
 func conflict(sl slot, key types.NamespacedName, why string) error {
 	return apierrors.NewConflict(sl.resource(), key.Name, fmt.Errorf("%s", why))
