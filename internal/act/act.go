@@ -8,7 +8,8 @@
 // The requests are these and no others, so that a store can be put in place of
 // an API server: Create of a ReplicaSet; merge Patch (raw bytes) of a Rollout,
 // its status subresource, a ReplicaSet or a Service; Delete of a ReplicaSet with
-// preconditions; Create on the eviction subresource of a Pod.
+// preconditions; Create on the eviction subresource of a Pod; Create, merge Patch
+// and Delete of the objects of routers.
 package act
 
 import (
@@ -30,13 +31,14 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/router"
 )
 
 // requestTimeout is the longest that one write may take.
 const requestTimeout = 15 * time.Second
 
 // FieldManager is the name under which the controller owns fields.
-const FieldManager = "rollouts-controller"
+const FieldManager = plan.FieldManager
 
 // Events takes the events of a pass, in order.
 type Events interface {
@@ -65,6 +67,9 @@ type Actor struct {
 	Clock func() time.Time
 	// FieldManager defaults to the constant of that name.
 	FieldManager string
+	// Primary gives the client for objects of a mesh's primary cluster; nil, or nil
+	// from it, means that there is none but this one.
+	Primary func() client.Client
 	// OnWrite is called for each write that was answered; may be nil.
 	OnWrite func(kind plan.Kind, verb string, err error)
 }
@@ -83,14 +88,24 @@ type Outcome struct {
 	Class        Class
 }
 
-// Rollout performs the plan for the rollout as it was observed.
-func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) Outcome {
-	w := &writer{Actor: a, ro: ro, version: ro.ResourceVersion, now: now}
+// Rollout performs the plan for the rollout and its routers as they were
+// observed. An order to a router that fails does not keep the rest of the plan
+// back: every action rests on what was observed, none on another one.
+func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, routers []router.Bound, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) Outcome {
+	w := &writer{Actor: a, ro: ro, routers: routers, version: ro.ResourceVersion, now: now}
 	out := Outcome{}
 	out.Err = w.record(ctx, p)
 	refused := map[int]bool{}
+	var ofRouters error
 	for i := 0; out.Err == nil && i < len(p.Actions); i++ {
 		err := w.perform(ctx, p.Actions[i])
+		if _, routing := p.Actions[i].(plan.SetRouting); routing && err != nil && ctx.Err() == nil {
+			if refused[i+1] = true; ofRouters == nil {
+				out.Verb, out.Target = w.verb, w.target
+			}
+			ofRouters = errors.Join(ofRouters, err)
+			continue
+		}
 		if errors.Is(err, errEvictionRefused) {
 			refused[i+1] = true
 			out.Evictions = append(out.Evictions, p.Actions[i].Target().Name)
@@ -102,10 +117,11 @@ func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, p *plan.Plan[
 		}
 		out.Performed++
 	}
-	out.Wrote, out.Class = w.wrote, Classify(out.Err)
 	if out.Err != nil {
 		out.Verb, out.Target = w.verb, w.target
 	}
+	out.Err = errors.Join(out.Err, ofRouters)
+	out.Wrote, out.Class = w.wrote, Classify(out.Err)
 	if a.Events != nil && w.recorded && w.wrote {
 		for _, n := range due(p.Notes, out.Performed, refused) {
 			a.Events.Event(ro, n)
@@ -131,6 +147,8 @@ type writer struct {
 	*Actor
 	ro  *v1alpha1.Rollout
 	now time.Time
+	// routers are those that orders go to, with the objects that were read.
+	routers []router.Bound
 	// version is the last known version of the rollout.
 	version string
 	// recorded tells that the record is as the plan wants it.
@@ -205,6 +223,8 @@ func (w *writer) perform(ctx context.Context, action plan.Action) error {
 		err = w.evict(ctx, a)
 	case plan.SwitchService:
 		err = w.switchService(ctx, w.ro.Namespace, a)
+	case plan.SetRouting:
+		return w.route(ctx, a) // names its objects itself
 	default:
 		err = fmt.Errorf("no way to perform %T", action)
 	}

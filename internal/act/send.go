@@ -20,6 +20,9 @@ import (
 // sends no other.
 func (w *writer) send(ctx context.Context, kind plan.Kind, verb string, obj client.Object, do func(context.Context) error) error {
 	w.verb, w.target = verb, string(kind)+" "+obj.GetName()
+	if kind == plan.KindRouter {
+		w.target = obj.GetObjectKind().GroupVersionKind().Kind + " " + obj.GetName()
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -40,7 +43,7 @@ func (w *writer) send(ctx context.Context, kind plan.Kind, verb string, obj clie
 		return err
 	}
 	w.wrote = true
-	if w.Guard != nil && obj.GetResourceVersion() != "" {
+	if w.Guard != nil && obj.GetResourceVersion() != "" && kind != plan.KindRouter { // routes are read live
 		w.Guard.Wrote(client.ObjectKeyFromObject(w.ro), kind, obj.GetResourceVersion(), w.clock())
 	}
 	return nil

@@ -127,7 +127,7 @@ func (w *world) full() *statusPlan {
 
 func TestAPlanIsWrittenInOrder(t *testing.T) {
 	w := newWorld(t)
-	out := w.actor().Rollout(context.Background(), w.ro, w.full(), w.now)
+	out := w.actor().Rollout(context.Background(), w.ro, nil, w.full(), w.now)
 	if out.Err != nil || out.Performed != 4 || !out.Wrote || out.Class != act.None {
 		t.Fatalf("outcome %+v", out)
 	}
@@ -176,7 +176,7 @@ func TestAnAdoptedSetKeepsItsOtherOwners(t *testing.T) {
 	}
 	p := &statusPlan{Actions: plan.Actions{plan.PatchReplicaSet{Ref: w.ref(plan.KindReplicaSet, rs), Adopt: true,
 		Keep: []plan.Owner{{APIVersion: "v1", Kind: "ConfigMap", Name: "bill", UID: "cm"}}}}}
-	if out := w.actor().Rollout(context.Background(), w.ro, p, w.now); out.Err != nil {
+	if out := w.actor().Rollout(context.Background(), w.ro, nil, p, w.now); out.Err != nil {
 		t.Fatal(out.Err)
 	}
 	got := &appsv1.ReplicaSet{}
@@ -238,7 +238,7 @@ func TestWhatStopsAPlan(t *testing.T) {
 			w := newWorld(t)
 			tc.before(w)
 			p := w.full()
-			out := w.actor().Rollout(context.Background(), w.ro, p, w.now)
+			out := w.actor().Rollout(context.Background(), w.ro, nil, p, w.now)
 			if out.Class != tc.class || out.Performed != tc.performed || out.Target != tc.target {
 				t.Errorf("outcome %+v", out)
 			}
@@ -254,7 +254,7 @@ func TestWhatStopsAPlan(t *testing.T) {
 		w := newWorld(t)
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if out := w.actor().Rollout(ctx, w.ro, w.full(), w.now); !errors.Is(out.Err, context.Canceled) || len(w.writes) > 0 || len(w.events) > 0 {
+		if out := w.actor().Rollout(ctx, w.ro, nil, w.full(), w.now); !errors.Is(out.Err, context.Canceled) || len(w.writes) > 0 || len(w.events) > 0 {
 			t.Errorf("outcome %+v, writes %v, events %v", out, w.writes, w.events)
 		}
 	})
@@ -271,7 +271,7 @@ func TestWritesThatAreNotNeeded(t *testing.T) {
 	})
 	t.Run("a set that is gone needs no deletion", func(t *testing.T) {
 		w := newWorld(t)
-		out := w.actor().Rollout(context.Background(), w.ro, &statusPlan{Actions: plan.Actions{
+		out := w.actor().Rollout(context.Background(), w.ro, nil, &statusPlan{Actions: plan.Actions{
 			plan.DeleteReplicaSet{Ref: plan.Ref{Kind: plan.KindReplicaSet, Name: "gone", UID: "x"}}}}, w.now)
 		if out.Err != nil || out.Performed != 1 {
 			t.Errorf("outcome %+v", out)
@@ -281,7 +281,7 @@ func TestWritesThatAreNotNeeded(t *testing.T) {
 		w := newWorld(t)
 		ref := w.ref(plan.KindReplicaSet, w.rs)
 		ref.UID = "another"
-		out := w.actor().Rollout(context.Background(), w.ro, &statusPlan{Actions: plan.Actions{plan.DeleteReplicaSet{Ref: ref}}}, w.now)
+		out := w.actor().Rollout(context.Background(), w.ro, nil, &statusPlan{Actions: plan.Actions{plan.DeleteReplicaSet{Ref: ref}}}, w.now)
 		if out.Class != act.Conflict || w.store.Peek(plan.KindReplicaSet, w.key("web-one")) == nil {
 			t.Errorf("outcome %+v", out)
 		}
@@ -302,7 +302,7 @@ func TestAnEvictionThatABudgetRefuses(t *testing.T) {
 	if err := setup.Status().Update(context.Background(), ready); err != nil {
 		t.Fatal(err)
 	}
-	out := w.actor().Rollout(context.Background(), w.ro, &statusPlan{
+	out := w.actor().Rollout(context.Background(), w.ro, nil, &statusPlan{
 		Actions: plan.Actions{
 			plan.EvictPod{Ref: plan.Ref{Kind: plan.KindPod, Name: "web-one-x", UID: string(w.pod.UID)}},
 			plan.SwitchService{Ref: w.ref(plan.KindService, w.svc), To: "two", ManagedBy: "web"},
@@ -361,7 +361,7 @@ func TestARequestEndsBeforeTheLease(t *testing.T) {
 			c := &timed{Client: w.client}
 			a := w.actor()
 			a.Client = c
-			a.Rollout(context.Background(), w.ro, &statusPlan{Own: &plan.OwnPatch{Annotations: []plan.Pair{{Key: "k", Value: "v"}}}}, w.now)
+			a.Rollout(context.Background(), w.ro, nil, &statusPlan{Own: &plan.OwnPatch{Annotations: []plan.Pair{{Key: "k", Value: "v"}}}}, w.now)
 			if len(c.left) != 1 || c.left[0] > tc.most || c.left[0] < tc.most-2*time.Second {
 				t.Errorf("a request may take %v, want %v", c.left, tc.most)
 			}

@@ -14,12 +14,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/identity"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/router"
 )
 
 // Source reads the cluster. Its zero value plus Reader is ready for use, by many
@@ -35,6 +37,13 @@ type Source struct {
 	Guard *Guard
 	// PodsAlways lists the pods on every call, for display.
 	PodsAlways bool
+	// Routers are the kinds of router that are known.
+	Routers []router.Adapter
+	// Verifiers ask data planes, by name of the router; may be nil.
+	Verifiers map[string]Verify
+	// Primary gives the reader for objects of a mesh's primary cluster; nil, or nil
+	// from it, means that there is none but this one.
+	Primary func() client.Reader
 	// OnStaleRead is called when the cache has been behind for so long that the
 	// API server is read instead; may be nil.
 	OnStaleRead func(types.NamespacedName, *StaleError)
@@ -51,7 +60,17 @@ type Observation struct {
 	LookAgain time.Time
 	// Live tells that the cache was passed by.
 	Live bool
+	// Routers are those that the rollout configures, with their objects as this
+	// look found them.
+	Routers []router.Bound
+	// RouteKeys are all objects that were asked for on their behalf.
+	RouteKeys []router.Key
+	// Unserved are kinds that the cluster does not know.
+	Unserved map[schema.GroupVersionKind]bool
 }
+
+// Served tells whether the cluster knows the kind of an object that was asked for.
+func (o *Observation) Served(k router.Key) bool { return !o.Unserved[k.GroupVersionKind] }
 
 // memory is what is kept about one object between calls. It is dropped with the
 // object.
@@ -133,6 +152,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if err := v.judge(ctx, &o.Observed, m.problems); err != nil {
 		return err
 	}
+	s.routes(ctx, o)
 	o.Dropped = dropped(ro)
 	if o.Template.NameTaken, err = v.nameTaken(ctx, &o.Observed); err != nil {
 		return fmt.Errorf("look for a ReplicaSet of the new name: %w", err)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/router"
 )
 
 // LeaseName is the name of the leader lease. It is the one that other
@@ -32,6 +33,8 @@ type Options struct {
 	InstanceID string
 	// ResyncSeconds is the time between two looks at an unchanged rollout.
 	ResyncSeconds int64
+	// Routers are the versions in which objects of routers are read and written.
+	Routers router.Options
 	// RolloutThreads and ServiceThreads are numbers of workers.
 	RolloutThreads, ServiceThreads int
 	// ObserveOnly decides and tells, but writes nothing and takes no lease.

@@ -35,6 +35,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
+	"github.com/sluice-project/sluice/internal/router/registry"
 )
 
 // shutdownTime is how long a stop waits for passes in hand: one write may take
@@ -185,7 +186,7 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 		actor.Events = p.events
 	}
 	shown := &plans{}
-	if err := p.addRollouts(mgr, actor, guard, shown); err != nil {
+	if err := p.addRollouts(ctx, mgr, actor, guard, shown); err != nil {
 		return err
 	}
 	if err := p.addServices(mgr, actor); err != nil {
@@ -194,13 +195,15 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 	return p.addServers(mgr, shown)
 }
 
-func (p *process) addRollouts(mgr manager.Manager, actor *act.Actor, guard *observe.Guard, shown *plans) error {
+func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *act.Actor, guard *observe.Guard, shown *plans) error {
+	routes := newRouteWatch(mgr.GetCache(), p.log.WithName("routes"))
 	loop := &reconcile.Loop{
 		Source: &observe.Source{
 			Reader:  mgr.GetCache(),
 			Live:    mgr.GetAPIReader(),
 			Indexed: true,
 			Guard:   guard,
+			Routers: registry.All(p.options.Routers),
 			OnStaleRead: func(key types.NamespacedName, s *observe.StaleError) {
 				p.metrics.stale.Inc()
 				p.log.Info("Cache passed by", "namespace", key.Namespace, "rollout", key.Name, "reason", s.Error())
@@ -213,12 +216,19 @@ func (p *process) addRollouts(mgr manager.Manager, actor *act.Actor, guard *obse
 	}
 	loop.OnPass = func(key types.NamespacedName, o *observe.Observation, pl *reconcile.Plan, out reconcile.Outcome) {
 		p.metrics.ended(o, pl, out)
+		switch {
+		case out.Gone:
+			routes.seen(ctx, key, nil, nil)
+		case o != nil:
+			routes.seen(ctx, key, o.RouteKeys, o.Served)
+		}
 		if p.options.ObserveOnly && !out.Stale {
 			shown.pass(key, o, pl, out, time.Now())
 		}
 	}
 	return addController(mgr, "Rollouts", p.options.RolloutThreads,
-		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass}, rolloutSources(mgr.GetCache(), p.deleted)...)
+		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass},
+		append(rolloutSources(mgr.GetCache(), p.deleted), routes.source())...)
 }
 
 // deleted tells of a rollout that is gone; only the one that may write tells it.

@@ -119,7 +119,7 @@ func (l *Loop) unseen(key types.NamespacedName, err error, now time.Time) Outcom
 
 // act performs the plan and sets what came of it.
 func (l *Loop) act(ctx context.Context, key types.NamespacedName, o *observe.Observation, p *Plan, out *Outcome, now time.Time) {
-	done := l.Actor.Rollout(ctx, o.Rollout, p, now)
+	done := l.Actor.Rollout(ctx, o.Rollout, o.Routers, p, now)
 	out.Performed, out.Wrote, out.Err, out.Class = done.Performed, done.Wrote, done.Err, done.Class
 	if done.Err == nil {
 		l.failures.forget(key)

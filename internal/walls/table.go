@@ -57,7 +57,7 @@ const pure = "the decision core is a total, pure function of what was observed a
 
 // Rules is the import table.
 func Rules() []Rule {
-	return slices.Concat(coreRules(), shellRules(), edgeRules())
+	return slices.Concat(coreRules(), shellRules(), routerRules(), edgeRules())
 }
 
 func coreRules() []Rule {
@@ -123,26 +123,6 @@ func shellRules() []Rule {
 			Reason:   "observe reads through the reader it is handed, so that the simulator can hand it another, and has no way to write",
 		},
 		{
-			Packages: []string{"internal/router/registry"},
-			Own:      []string{"internal/router/..."},
-			Std:      pureStd(),
-			Reason:   "the list of all routers, for those who start a controller",
-		},
-		{
-			Packages: []string{"internal/router/routertest"},
-			Own:      []string{"api/v1alpha1", "internal/decide/traffic", "internal/router"},
-			Foreign:  append(port(), "github.com/google/go-cmp/...", "sigs.k8s.io/yaml"),
-			Std:      append(quietStd(), "testing", "testing/quick", "math/rand/v2"),
-			Reason:   "the conformance suite knows the port and no adapter",
-		},
-		{
-			Packages: []string{"internal/router/..."},
-			Own:      []string{"api/v1alpha1", "internal/decide/traffic", "internal/router"},
-			Foreign:  append(apiValues(), "k8s.io/apimachinery/pkg/..."),
-			Std:      pureStd(),
-			Reason:   "an adapter is a pure transformer of the objects it is given: it can neither read nor write the cluster, and knows no other adapter",
-		},
-		{
 			Packages: []string{"internal/act"},
 			Own:      []string{"api/v1alpha1", "internal/decide/plan", "internal/decide/traffic", "internal/router"},
 			Foreign:  port(),
@@ -171,6 +151,31 @@ func shellRules() []Rule {
 				"github.com/prometheus/client_golang/...", "github.com/spf13/..."},
 			Std:    []string{"..."},
 			Reason: "the operator is the only place that knows the manager, its queues and the process; it needs nothing of the command line or the simulator",
+		},
+	}
+}
+
+func routerRules() []Rule {
+	return []Rule{
+		{
+			Packages: []string{"internal/router/registry"},
+			Own:      []string{"internal/router/..."},
+			Std:      pureStd(),
+			Reason:   "the list of all routers, for those who start a controller",
+		},
+		{
+			Packages: []string{"internal/router/routertest"},
+			Own:      []string{"api/v1alpha1", "internal/decide/traffic", "internal/router"},
+			Foreign:  append(port(), "github.com/google/go-cmp/...", "sigs.k8s.io/yaml"),
+			Std:      append(quietStd(), "testing", "testing/quick", "math/rand/v2"),
+			Reason:   "the conformance suite knows the port and no adapter",
+		},
+		{
+			Packages: []string{"internal/router/..."},
+			Own:      []string{"api/v1alpha1", "internal/decide/traffic", "internal/router"},
+			Foreign:  append(apiValues(), "k8s.io/apimachinery/pkg/..."),
+			Std:      pureStd(),
+			Reason:   "an adapter is a pure transformer of the objects it is given: it can neither read nor write the cluster, and knows no other adapter",
 		},
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/traffic"
 )
 
+// FieldManager is the name under which the controller owns fields.
+const FieldManager = "rollouts-controller"
+
 // Kind names a kind of object that a plan can point at.
 type Kind string
 

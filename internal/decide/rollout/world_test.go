@@ -31,7 +31,7 @@ type world struct {
 	problems []Problem
 	// entrances are what routers say; writes to them are seen at once.
 	entrances []Entrance
-	last     plan.Plan[v1alpha1.RolloutStatus]
+	last      plan.Plan[v1alpha1.RolloutStatus]
 }
 
 func newWorld(t *testing.T, replicas int32, surge, unavailable int32, steps ...v1alpha1.CanaryStep) *world {
@@ -62,7 +62,7 @@ func (w *world) observed() Observed {
 	}
 	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services, Problems: w.problems, PodsLookedAt: w.now,
 		Entrances: append([]Entrance(nil), w.entrances...),
-		Template: Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
+		Template:  Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
 }
 
 // pass decides once and plays the plan; it tells whether anything was written.

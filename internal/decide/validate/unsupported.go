@@ -1,7 +1,10 @@
 package validate
 
 import (
+	"encoding/json"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -17,6 +20,8 @@ const (
 	opened extent = iota + 1
 	// whole values are carried out with all that is in them.
 	whole
+	// routers are plugins of which those that are built in are carried out.
+	routers
 )
 
 // built are the fields of a Rollout's spec that this version carries out. Every
@@ -25,22 +30,43 @@ const (
 // line here.
 func built() map[string]extent {
 	return map[string]extent{
-		"spec.replicas":                             whole,
-		"spec.selector":                             whole,
-		"spec.template":                             whole,
-		"spec.minReadySeconds":                      whole,
-		"spec.rollbackWindow":                       opened,
-		"spec.rollbackWindow.revisions":             whole,
-		"spec.strategy":                             opened,
-		"spec.strategy.canary":                      opened,
-		"spec.strategy.canary.canaryService":        whole,
-		"spec.strategy.canary.stableService":        whole,
-		"spec.strategy.canary.steps":                opened,
-		"spec.strategy.canary.steps.setWeight":      whole,
-		"spec.strategy.canary.steps.pause":          opened,
-		"spec.strategy.canary.steps.pause.duration": whole,
-		"spec.strategy.canary.maxUnavailable":       whole,
-		"spec.strategy.canary.maxSurge":             whole,
+		"spec.replicas":                                        whole,
+		"spec.selector":                                        whole,
+		"spec.template":                                        whole,
+		"spec.minReadySeconds":                                 whole,
+		"spec.rollbackWindow":                                  opened,
+		"spec.rollbackWindow.revisions":                        whole,
+		"spec.strategy":                                        opened,
+		"spec.strategy.canary":                                 opened,
+		"spec.strategy.canary.canaryService":                   whole,
+		"spec.strategy.canary.stableService":                   whole,
+		"spec.strategy.canary.steps":                           opened,
+		"spec.strategy.canary.steps.setWeight":                 whole,
+		"spec.strategy.canary.steps.pause":                     opened,
+		"spec.strategy.canary.steps.pause.duration":            whole,
+		"spec.strategy.canary.maxUnavailable":                  whole,
+		"spec.strategy.canary.maxSurge":                        whole,
+		"spec.strategy.canary.steps.setCanaryScale":            whole,
+		"spec.strategy.canary.steps.setHeaderRoute":            whole,
+		"spec.strategy.canary.steps.setMirrorRoute":            whole,
+		"spec.strategy.canary.pingPong":                        whole,
+		"spec.strategy.canary.dynamicStableScale":              whole,
+		"spec.strategy.canary.scaleDownDelaySeconds":           whole,
+		"spec.strategy.canary.replicaProgressThreshold":        whole,
+		"spec.strategy.canary.trafficRouting":                  opened,
+		"spec.strategy.canary.trafficRouting.istio":            whole,
+		"spec.strategy.canary.trafficRouting.nginx":            whole,
+		"spec.strategy.canary.trafficRouting.alb":              whole,
+		"spec.strategy.canary.trafficRouting.smi":              whole,
+		"spec.strategy.canary.trafficRouting.ambassador":       whole,
+		"spec.strategy.canary.trafficRouting.appMesh":          whole,
+		"spec.strategy.canary.trafficRouting.traefik":          whole,
+		"spec.strategy.canary.trafficRouting.apisix":           whole,
+		"spec.strategy.canary.trafficRouting.gatewayAPI":       whole,
+		"spec.strategy.canary.trafficRouting.managedRoutes":    whole,
+		"spec.strategy.canary.trafficRouting.maxTrafficWeight": whole,
+		"spec.strategy.canary.trafficRouting.settleSeconds":    whole,
+		"spec.strategy.canary.trafficRouting.plugins":          routers,
 		// These have a meaning with a traffic router only; without one the wire
 		// contract gives them no effect, so nothing is missing.
 		"spec.strategy.canary.abortScaleDownDelaySeconds":  whole,
@@ -64,8 +90,6 @@ func instead(path string) string {
 		return "use strategy.canary"
 	case "spec.workloadRef":
 		return "write the pod template under spec.template, and scale the workload to 0"
-	case "spec.strategy.canary.trafficRouting":
-		return "remove it; the traffic is then divided by the number of pods"
 	case "spec.strategy.canary.analysis", "spec.strategy.canary.steps.analysis", "spec.strategy.canary.steps.experiment":
 		return "remove it; a pause step gives time to look at the new version"
 	}
@@ -104,6 +128,12 @@ func (w *fields) judge(p *field.Path, plain string, v reflect.Value) {
 	}
 	switch extent := w.built[plain]; {
 	case extent == whole:
+	case extent == routers:
+		for _, name := range slices.Sorted(maps.Keys(v.Interface().(map[string]json.RawMessage))) {
+			if name != v1alpha1.GatewayAPIPlugin {
+				w.errs = append(w.errs, field.Forbidden(p.Key(name), "this version does not run router plugins yet; only "+v1alpha1.GatewayAPIPlugin+" is built in, remove this one"))
+			}
+		}
 	case extent != opened:
 		name := plain[strings.LastIndexByte(plain, '.')+1:]
 		w.errs = append(w.errs, field.Forbidden(p, "this version does not carry out "+name+" yet; "+instead(plain)))

@@ -22,6 +22,8 @@ func TestWhatIsBuiltIsNotReported(t *testing.T) {
 			analysis: {successfulRunHistoryLimit: 1, unsuccessfulRunHistoryLimit: 1},
 			strategy: {canary: {steps: [{setWeight: 1}, {pause: {duration: 1}}], maxSurge: 1, maxUnavailable: 0, stableService: s, canaryService: c,
 				abortScaleDownDelaySeconds: 0, scaleDownDelayRevisionLimit: 2, minPodsPerReplicaSet: 1}}}`,
+		"routers and what rests on them": canaryPatch(`trafficRouting: {istio: {}, settleSeconds: 1}, scaleDownDelaySeconds: 0, dynamicStableScale: true,
+			steps: [{setCanaryScale: {replicas: 1}}, {setHeaderRoute: {name: a}}, {setMirrorRoute: {name: b}}]`),
 	} {
 		t.Run(name, func(t *testing.T) { check(t, Unsupported(rollout(t, patch))) })
 	}
@@ -32,9 +34,8 @@ func TestWhatIsNotBuiltIsNamed(t *testing.T) {
 		"blue-green": {`strategy: {canary: null, blueGreen: {activeService: a}}`,
 			wants("spec.strategy.blueGreen: Forbidden: this version does not carry out blueGreen yet; use strategy.canary")},
 		"a workload": {`workloadRef: {kind: Deployment, name: d}`, wants("spec.workloadRef: does not carry out workloadRef yet")},
-		"a router, even an empty one, and what rests on it": {
-			canaryPatch(`trafficRouting: {}, scaleDownDelaySeconds: 0, abortScaleDownDelaySeconds: 0, dynamicStableScale: true`),
-			wants(canaryPath+"trafficRouting: remove it; the traffic is then divided by the number of pods", canaryPath+"scaleDownDelaySeconds: scaleDownDelaySeconds", canaryPath+"dynamicStableScale: remove it")},
+		"a plugin that is not built in": {canaryPatch(`trafficRouting: {plugins: {b/c: {}, argoproj-labs/gatewayAPI: {}, a/b: {}}}`),
+			wants(canaryPath+"trafficRouting.plugins[a/b]: only argoproj-labs/gatewayAPI is built in", canaryPath+"trafficRouting.plugins[b/c]: only argoproj-labs/gatewayAPI is built in")},
 		"each step by its index": {
 			`strategy: {canary: {steps: [{setWeight: 1}, {analysis: {templates: [{templateName: t}]}}, {pause: {}}, {plugin: {name: p}}]}}`,
 			wants(canaryPath+"steps[1].analysis: does not carry out analysis yet; remove it; a pause step", canaryPath+"steps[3].plugin: does not carry out plugin yet")},

@@ -1,0 +1,146 @@
+package observe
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/router"
+)
+
+// Verify asks a data plane that can tell whether it carries out what the objects
+// of a router say, and sets Ack and Message of the entrances.
+type Verify func(ctx context.Context, in router.Input, entrances []router.Entrance)
+
+// routes reads the routers of a rollout, live: their objects are what licenses
+// emptying a set, so no cached view will do. A router that cannot be read hides
+// nothing of the others.
+func (s *Source) routes(ctx context.Context, o *Observation) {
+	ro := o.Rollout
+	if !rollout.Routed(ro) {
+		return
+	}
+	roles := router.Roles{}
+	roles.CanaryService, roles.StableService = rollout.Services(ro)
+	for _, a := range s.Routers {
+		if !a.Uses(ro) {
+			continue
+		}
+		b := router.Bound{Adapter: a, Input: router.Input{Rollout: ro, Roles: roles, Objects: router.Objects{}}}
+		unread := s.gather(ctx, o, &b)
+		o.Routers = append(o.Routers, b)
+		entrances := a.Survey(b.Input)
+		if unread == "" {
+			o.Problems = append(o.Problems, problems(a.Check(b.Input))...)
+			if verify := s.Verifiers[a.Name]; verify != nil {
+				verify(ctx, b.Input, entrances)
+			}
+		}
+		for i := range entrances {
+			e := entrance(a, &entrances[i], b.Input.Objects[entrances[i].Object])
+			if unread != "" {
+				e.Unread, e.Missing = unread, false
+			}
+			o.Entrances = append(o.Entrances, e)
+		}
+	}
+}
+
+// gather reads the objects that an adapter wants to see. It gives why some
+// could not be read; a kind that the cluster does not serve is a problem of the
+// rollout instead.
+func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (unread string) {
+	keys := b.Adapter.Keys(b.Input.Rollout, b.Input.Roles)
+	asked := map[router.Key]bool{}
+	for round := 0; len(keys) > 0 && round <= router.FollowRounds; round++ {
+		for _, k := range keys {
+			if asked[k] {
+				continue
+			}
+			asked[k] = true
+			o.RouteKeys = append(o.RouteKeys, k)
+			obj := &unstructured.Unstructured{}
+			obj.SetGroupVersionKind(k.GroupVersionKind)
+			err := s.routeReader(k).Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: k.Name}, obj)
+			switch {
+			case err == nil:
+				b.Input.Objects[k] = obj
+			case notServed(err):
+				if o.Unserved == nil {
+					o.Unserved = map[schema.GroupVersionKind]bool{}
+				}
+				o.Unserved[k.GroupVersionKind] = true
+				o.Problems = append(o.Problems, rollout.Problem{Path: b.Adapter.Field, Value: k.Name,
+					Message: fmt.Sprintf("the cluster does not serve %s; install the CustomResourceDefinitions of %s", k.GroupVersion().String()+" "+k.Kind, b.Adapter.Name),
+					OnKind:  "CustomResourceDefinition", OnName: k.Kind})
+			case !apierrors.IsNotFound(err):
+				unread = fmt.Sprintf("%s: %v", k, err)
+			}
+		}
+		keys = nil
+		if b.Adapter.Follow != nil {
+			keys = b.Adapter.Follow(b.Input)
+		}
+	}
+	return unread
+}
+
+// notServed tells that the API server does not know the kind.
+func notServed(err error) bool { return meta.IsNoMatchError(err) }
+
+func (s *Source) routeReader(k router.Key) client.Reader {
+	if k.Primary && s.Primary != nil {
+		if r := s.Primary(); r != nil {
+			return r
+		}
+	}
+	return s.liveReader()
+}
+
+func problems(found []router.Problem) []rollout.Problem {
+	out := make([]rollout.Problem, 0, len(found))
+	for _, p := range found {
+		out = append(out, rollout.Problem{Path: p.Path, Value: p.Value, Message: p.Message, OnKind: p.On.Kind, OnName: p.On.Name})
+	}
+	return out
+}
+
+func entrance(a router.Adapter, e *router.Entrance, obj *unstructured.Unstructured) rollout.Entrance {
+	out := rollout.Entrance{
+		Router: a.Name, Name: e.Name, Kind: e.Object.Kind, Object: e.Object.Name, Missing: e.Missing,
+		Routing: e.Routing, Drift: e.Drift, Generation: e.Generation, Ack: e.Ack, Message: e.Message,
+		Subsets: e.Subsets, KeepsStable: a.Has(router.StableAlwaysServes),
+	}
+	if obj != nil {
+		out.Writer, out.WrittenAt = lastWriter(obj.GetManagedFields())
+	}
+	return out
+}
+
+// lastWriter is who wrote the object last, and when; nobody if that was this
+// controller, or if it is not kept. Writes of the status do not count.
+func lastWriter(fields []metav1.ManagedFieldsEntry) (manager string, at time.Time) {
+	for _, f := range fields {
+		if f.Subresource != "" || f.Time == nil {
+			continue
+		}
+		ours := f.Manager == plan.FieldManager
+		if f.Time.Time.After(at) || f.Time.Time.Equal(at) && !ours {
+			manager, at = f.Manager, f.Time.Time
+			if ours {
+				manager = ""
+			}
+		}
+	}
+	return manager, at
+}
