@@ -263,7 +263,7 @@ func TestWhatStopsAPlan(t *testing.T) {
 func TestWritesThatAreNotNeeded(t *testing.T) {
 	t.Run("a status that is the same on the wire is not written, and nothing is told", func(t *testing.T) {
 		w := newWorld(t)
-		out := w.actor().Rollout(context.Background(), w.ro,
+		out := w.actor().Rollout(context.Background(), w.ro, nil,
 			&statusPlan{WriteStatus: true, Notes: []plan.Note{{Reason: "RolloutUpdated"}}}, w.now)
 		if out.Err != nil || out.Wrote || len(w.writes) > 0 || len(w.events) > 0 {
 			t.Errorf("outcome %+v, writes %v, events %v", out, w.writes, w.events)
