@@ -2,6 +2,7 @@ package router
 
 import (
 	"math"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -78,4 +79,42 @@ func Weight(v any, absent int32) int32 {
 		return absent
 	}
 	return int32(max(0, min(n, math.MaxInt32)))
+}
+
+// Same compares two values of objects. Numbers are the same when their value is:
+// what is 37 in one object may be 37.0 in another that was made from it.
+func Same(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for k, v := range x {
+			if w, ok := y[k]; !ok || !Same(v, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		y, ok := b.([]any)
+		if !ok || len(x) != len(y) {
+			return false
+		}
+		for i, v := range x {
+			if !Same(v, y[i]) {
+				return false
+			}
+		}
+		return true
+	case float64:
+		if y, ok := b.(int64); ok {
+			return x == float64(y)
+		}
+	case int64:
+		if y, ok := b.(float64); ok {
+			return float64(x) == y
+		}
+	}
+	return reflect.DeepEqual(a, b)
 }

@@ -129,3 +129,25 @@ func TestKnownAsksForWhatOtherObjectsName(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
+
+func TestSameComparesNumbersByValue(t *testing.T) {
+	tree := func(n any) any { return map[string]any{"a": []any{n, "x"}, "none": nil} }
+	for name, c := range map[string]struct {
+		a, b any
+		want bool
+	}{
+		"equal trees":            {tree(int64(1)), tree(int64(1)), true},
+		"an integer and a float": {tree(int64(1)), tree(1.0), true},
+		"a float and an integer": {tree(1.0), tree(int64(1)), true},
+		"other numbers":          {tree(1.5), tree(int64(1)), false},
+		"a number and text":      {tree(int64(1)), tree("1"), false},
+		"null and nothing":       {map[string]any{"a": nil}, map[string]any{"b": nil}, false},
+		"a shorter list":         {[]any{"a"}, []any{"a", "b"}, false},
+		"a list and a map":       {[]any{}, map[string]any{}, false},
+		"a larger map":           {map[string]any{}, map[string]any{"a": "b"}, false},
+	} {
+		if Same(c.a, c.b) != c.want || Same(c.b, c.a) != c.want {
+			t.Errorf("%s: want %v", name, c.want)
+		}
+	}
+}
