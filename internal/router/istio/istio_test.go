@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/quick"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,18 +48,18 @@ func service(t testing.TB, name, spec string) *unstructured.Unstructured {
 	t.Helper()
 	name, namespace := splitName(name, "shop")
 	return parse(t, fmt.Sprintf("apiVersion: networking.istio.io/v1alpha3\nkind: VirtualService\nmetadata: {name: %s, namespace: %s, generation: 3}\nspec:\n%s",
-		name, namespace, indent(spec)))
+		name, namespace, indent("  ", spec)))
 }
 
 // rule is the DestinationRule web for the host web.
 func rule(t testing.TB, annotations, subsets string) *unstructured.Unstructured {
 	t.Helper()
 	return parse(t, fmt.Sprintf("apiVersion: networking.istio.io/v1alpha3\nkind: DestinationRule\nmetadata: {name: web, namespace: shop, annotations: %s}\nspec:\n  host: web\n  subsets:\n%s",
-		annotations, indent(subsets)))
+		annotations, indent("    ", subsets)))
 }
 
-func indent(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  ")
+func indent(by, text string) string {
+	return by + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n"+by)
 }
 
 func input(ro *v1alpha1.Rollout, objects ...*unstructured.Unstructured) router.Input {
@@ -272,6 +273,28 @@ func TestAnExperimentWithoutAServiceIsNotWritten(t *testing.T) {
 	got := after(t, in, func(in router.Input) []router.Change { return New(router.Options{}).Write(in, want) })
 	same(t, "its share is stable's until it can be named",
 		input(in.Rollout, service(t, "web", `{http: [{route: [{destination: {host: web-stable}, weight: 90}, {destination: {host: web-canary}, weight: 10}]}]}`)), got)
+}
+
+// P055, P056: Istio admits no negative weight and no list whose weights are all 0.
+func TestWeightsAreAlwaysOnesThatIstioAdmits(t *testing.T) {
+	law := func(foreign, canary, one, two uint8) bool {
+		entries := fmt.Sprintf("{destination: {host: legacy}, weight: %d}, {destination: {host: web-stable}}, {destination: {host: web-canary}}", foreign)
+		in := input(rollout(t, unnamed), service(t, "web", "http: [{route: ["+entries+"]}]"))
+		want := canaryGets(int32(canary), traffic.Destination{Name: "1", Service: "web-a-1-0-x", Weight: int32(one)}, traffic.Destination{Name: "2", Service: "web-a-1-0-y", Weight: int32(two)})
+		out := write(t, in, want)
+		sum, left := int64(0), traffic.Max-want.Split.Stable
+		for _, e := range router.List(router.List(out.Objects[keyOf("VirtualService", "shop", "web")].Object, "spec", "http")[0], "route") {
+			weight, ok := router.At(e, "weight").(int64)
+			if !ok || weight < 0 {
+				return false
+			}
+			sum += weight
+		}
+		return sum == max(100, int64(left)+int64(foreign))
+	}
+	if err := quick.Check(law, &quick.Config{MaxCount: 300}); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestAnotherMaximumIsBroughtToPercent(t *testing.T) {

@@ -288,8 +288,8 @@ func (v *view) inspect(base place, route map[string]any, index int) place {
 	case t.stables == 0:
 		base.missing = fmt.Sprintf("%s without a destination for %s; add it", what, v.destination(stable))
 	case t.canaries > 1 || t.stables > 1:
-		base.doubt = fmt.Sprintf("%s with %d destinations for %s and %d for %s; it should have one of each", what,
-			t.canaries, v.destination(canary), t.stables, v.destination(stable))
+		base.doubt = fmt.Sprintf("%s that names %s %d times and %s %d times; it should name each once", what,
+			v.destination(canary), t.canaries, v.destination(stable), t.stables)
 	}
 	return base
 }
