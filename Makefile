@@ -9,12 +9,15 @@ SEEDS ?= 100000
 CLUSTER := bin/sluice-cluster
 CLUSTER_SOURCES := $(shell find test/cluster -name '*.go' -not -name '*_test.go') test/cluster/go.mod test/cluster/go.sum hack/build-cluster.sh
 
+DATAPLANE := bin/sluice-traefik
+DATAPLANE_SOURCES := test/dataplane/go.mod test/dataplane/go.sum test/dataplane/dns/dns.go hack/build-dataplane.sh
+
 # KUBECONFIG or KUBEBUILDER_ASSETS, when set, are used in place of the local
 # Kubernetes: by tests only if they lead to this machine, by the demo once a
 # person has agreed.
 GO_TEST := go test
 
-.PHONY: help demo test test-short test-cluster verify build generate bench soak lint clean binaries compile
+.PHONY: help demo test test-short test-cluster dataplane verify build generate bench soak lint clean binaries compile
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +39,9 @@ test-short: compile ## Run the tests that need no API server
 
 test-cluster: ## Run the tests of the local Kubernetes itself
 	hack/test-cluster.sh
+
+dataplane: $(CLUSTER) $(DATAPLANE) ## Build Traefik and the load client: with them tests and bin/sluice-cluster up --dataplane have real traffic
+	go build -ldflags '-s -w' -o bin/sluice-load ./hack/load
 
 verify: ## Prove the tree: format, vet, lint, walls, generated files, modules, documents; it is clean afterwards
 	@hack/verify.sh
@@ -69,4 +75,8 @@ compile:
 
 $(CLUSTER): $(CLUSTER_SOURCES)
 	hack/build-cluster.sh
+	@touch $@
+
+$(DATAPLANE): $(DATAPLANE_SOURCES)
+	hack/build-dataplane.sh
 	@touch $@

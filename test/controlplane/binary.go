@@ -2,11 +2,13 @@ package controlplane
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -29,51 +31,71 @@ func fromBinary(t testing.TB) Cluster {
 	} else {
 		build(t, top)
 	}
+	c, err := up(t, bin, os.Stderr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// up runs the binary with more flags until the test ends. What it has to say
+// goes to messages.
+func up(t testing.TB, bin string, messages io.Writer, more ...string) (Cluster, error) {
+	t.Helper()
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
-	command := exec.Command(bin, "up", "--until-eof", "--kubeconfig", kubeconfig)
-	command.Stderr = os.Stderr
+	command := exec.Command(bin, append([]string{"up", "--until-eof", "--kubeconfig", kubeconfig}, more...)...)
+	command.Stderr = messages
 	// Its end of this pipe closes however the test process ends, and it with it.
 	stdin, err := command.StdinPipe()
 	if err != nil {
-		t.Fatal(err)
+		return Cluster{}, err
 	}
 	stdout, err := command.StdoutPipe()
 	if err != nil {
-		t.Fatal(err)
+		return Cluster{}, err
 	}
 	if err := command.Start(); err != nil {
-		t.Fatal(err)
+		return Cluster{}, err
 	}
-	t.Cleanup(func() {
+	end := sync.OnceFunc(func() {
 		_ = stdin.Close()
-		_ = command.Wait()
+		_ = command.Wait() // after which all messages are written
 	})
+	t.Cleanup(end)
+	c := Cluster{Kubeconfig: kubeconfig, Pods: true}
 	ready := make(chan bool, 1)
-	go func() { ready <- saysReady(stdout) }()
+	go func() {
+		var ok bool
+		c.Gateway, ok = saysReady(stdout)
+		ready <- ok
+	}()
 	select {
 	case ok := <-ready:
 		if !ok {
-			t.Fatalf("%s ended before it was ready", binary)
+			end()
+			return Cluster{}, fmt.Errorf("%s ended before it was ready", binary)
 		}
 	case <-time.After(readyLimit):
-		t.Fatalf("%s was not ready in %s", binary, readyLimit)
+		end()
+		return Cluster{}, fmt.Errorf("%s was not ready in %s", binary, readyLimit)
 	}
-	config, err := load(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Cluster{Config: config, Kubeconfig: kubeconfig, Pods: true}
+	c.Config, err = load(kubeconfig)
+	return c, err
 }
 
-// saysReady reads until the cluster says that it is ready, or is silent for good.
-func saysReady(out io.Reader) bool {
+// saysReady reads until the cluster says that it is ready, or is silent for
+// good. Before that it may say where it takes HTTP.
+func saysReady(out io.Reader) (gateway string, ok bool) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
+		if url, found := strings.CutPrefix(lines.Text(), "gateway: "); found {
+			gateway = url
+		}
 		if strings.HasPrefix(lines.Text(), "ready ") {
-			return true
+			return gateway, true
 		}
 	}
-	return false
+	return "", false
 }
 
 // build brings the binary up to date; when it is, that takes seconds.

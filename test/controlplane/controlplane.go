@@ -41,6 +41,8 @@ type Cluster struct {
 	Kubeconfig string
 	// Pods says that controllers run and pods become ready.
 	Pods bool
+	// Gateway is the URL where it takes HTTP; empty unless StartRouted gave it.
+	Gateway string
 }
 
 // Start finds or starts a cluster. One that it starts ends with the test.

@@ -46,10 +46,13 @@ func TestAClusterElsewhereIsLeftAlone(t *testing.T) {
 }
 
 func TestSaysReadyWaitsForTheWord(t *testing.T) {
-	if !saysReady(strings.NewReader("kubeconfig: /x\nready in 4.2s\n")) {
+	if url, ok := saysReady(strings.NewReader("kubeconfig: /x\nready in 4.2s\n")); !ok || url != "" {
 		t.Error("a cluster that was ready was not seen")
 	}
-	if saysReady(strings.NewReader("kubeconfig: /x\nalready\n")) {
+	if url, ok := saysReady(strings.NewReader("gateway: http://127.0.0.1:1\nready in 4.2s\n")); !ok || url != "http://127.0.0.1:1" {
+		t.Errorf("ready %v, and HTTP goes to %q", ok, url)
+	}
+	if _, ok := saysReady(strings.NewReader("kubeconfig: /x\nalready\n")); ok {
 		t.Error("a cluster that ended was taken for ready")
 	}
 }

@@ -89,9 +89,11 @@ func arguments() []string {
 		"--global.checknewversion=false",
 		"--global.sendanonymoususage=false",
 		"--log.level=INFO",
+		"--log.nocolor=true",
 		"--entrypoints.web.address=" + Address(),
 		"--entrypoints.traefik.address=127.0.0.1:" + strconv.Itoa(AdminPort),
 		"--api.insecure=true",
+		"--api.dashboard=false", // its pages are not in the module
 		"--ping=true",
 		"--providers.providersthrottleduration=50ms",
 		"--providers.kubernetescrd=true",
