@@ -61,6 +61,7 @@ func TestCluster(t *testing.T) {
 	t.Run("Kill", c.testKill)
 	t.Run("Handover", c.testHandover)
 	t.Run("CLI", c.testCLI)
+	t.Run("Routed", c.testRouted)
 }
 
 func newCluster(t testing.TB) *cluster {

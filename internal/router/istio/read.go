@@ -28,7 +28,7 @@ func (v *view) read() []router.Entrance {
 				routes[p.ref.key] = v.managedOf(p.ref.key, routesOf(p.object, http))
 			}
 			e.Routing = v.routingOf(p, routes[p.ref.key])
-			e.Generation = p.object.GetGeneration()
+			e.Generation, e.Subsets = p.object.GetGeneration(), v.rule != nil
 			e.Ack, e.Message = v.ack(p.ref.label, p.object)
 		}
 		out = append(out, e)
