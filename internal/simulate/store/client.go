@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -118,6 +119,9 @@ func (c *Client) Create(_ context.Context, obj client.Object, opts ...client.Cre
 	}
 	var o client.CreateOptions
 	o.ApplyOptions(opts)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return c.createRoute(u, o.FieldManager)
+	}
 	if len(o.DryRun) > 0 {
 		res, err := c.s.create(sl, c.take(obj), true)
 		if err == nil {
@@ -134,7 +138,12 @@ func (c *Client) Create(_ context.Context, obj client.Object, opts ...client.Cre
 }
 
 // Update implements client.Client.
-func (c *Client) Update(_ context.Context, obj client.Object, _ ...client.UpdateOption) error {
+func (c *Client) Update(_ context.Context, obj client.Object, opts ...client.UpdateOption) error {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		var o client.UpdateOptions
+		o.ApplyOptions(opts)
+		return c.updateRoute(u, writer{manager: o.FieldManager})
+	}
 	return c.update(obj, mainPart)
 }
 
@@ -158,6 +167,9 @@ func (c *Client) update(obj client.Object, p part) error {
 func (c *Client) Patch(_ context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 	var o client.PatchOptions
 	o.ApplyOptions(opts)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return c.patchRoute(u, patch, writer{manager: o.FieldManager})
+	}
 	return c.patch(obj, patch, mainPart, len(o.DryRun) > 0)
 }
 
@@ -189,6 +201,9 @@ func (c *Client) Delete(_ context.Context, obj client.Object, opts ...client.Del
 }
 
 func (c *Client) delete(obj client.Object, o *client.DeleteOptions) error {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return c.deleteRoute(u, o)
+	}
 	sl, err := c.slot(obj)
 	if err != nil {
 		return err
@@ -310,6 +325,9 @@ func (u *subClient) Update(_ context.Context, obj client.Object, opts ...client.
 	if u.name != "status" || o.SubResourceBody != nil {
 		return u.unknown(obj)
 	}
+	if r, ok := obj.(*unstructured.Unstructured); ok {
+		return u.c.updateRoute(r, writer{manager: o.FieldManager, part: statusPart})
+	}
 	return u.c.update(obj, statusPart)
 }
 
@@ -318,6 +336,9 @@ func (u *subClient) Patch(_ context.Context, obj client.Object, patch client.Pat
 	o.ApplyOptions(opts)
 	if u.name != "status" || o.SubResourceBody != nil {
 		return u.unknown(obj)
+	}
+	if r, ok := obj.(*unstructured.Unstructured); ok {
+		return u.c.patchRoute(r, patch, writer{manager: o.FieldManager, part: statusPart})
 	}
 	return u.c.patch(obj, patch, statusPart, len(o.DryRun) > 0)
 }

@@ -4,6 +4,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -21,11 +22,13 @@ const (
 	slotService
 	slotDeployment
 	slotPDB
+	slotRoute
 	slots
 	noSlot slot = -1
 )
 
-// Kinds are the kinds that a store holds, in a fixed order.
+// Kinds are the kinds that a store holds next to the objects of routers, in a
+// fixed order.
 func Kinds() []plan.Kind {
 	return []plan.Kind{plan.KindRollout, plan.KindReplicaSet, plan.KindPod, plan.KindService, plan.KindDeployment, plan.KindPDB}
 }
@@ -44,11 +47,18 @@ func slotOfKind(k plan.Kind) slot {
 		return slotDeployment
 	case plan.KindPDB:
 		return slotPDB
+	case plan.KindRouter:
+		return slotRoute
 	}
 	return noSlot
 }
 
-func (s slot) kind() plan.Kind { return Kinds()[s] }
+func (s slot) kind() plan.Kind {
+	if s == slotRoute {
+		return plan.KindRouter
+	}
+	return Kinds()[s]
+}
 
 func (s slot) gvk() schema.GroupVersionKind {
 	switch s {
@@ -98,6 +108,8 @@ func slotOf(obj any) slot {
 		return slotDeployment
 	case *policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList:
 		return slotPDB
+	case *unstructured.Unstructured:
+		return slotRoute
 	}
 	return noSlot
 }

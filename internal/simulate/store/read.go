@@ -12,6 +12,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -43,6 +44,9 @@ type live struct {
 // Get implements client.Reader.
 func (l live) Get(_ context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	sl := slotOf(obj)
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return l.getRoute(key, u)
+	}
 	if sl == noSlot {
 		return unknownType(obj)
 	}
