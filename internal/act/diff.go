@@ -126,7 +126,7 @@ func (w *wire) appendField(b []byte, x, y reflect.Value) (_ []byte, differs bool
 	if b, err = w.appendWire(b, y); err != nil {
 		return b, false, err
 	}
-	if x.IsValid() != y.IsValid() && string(b[start:]) != "null" {
+	if x.IsValid() != y.IsValid() && string(b[start:]) != "null" || w.certain(x, y) {
 		return b, true, nil
 	}
 	end := len(b)
@@ -139,6 +139,18 @@ func (w *wire) appendField(b []byte, x, y reflect.Value) (_ []byte, differs bool
 		return append(b[:start], d...), d != nil, err
 	}
 	return b[:end], !bytes.Equal(next, old), nil
+}
+
+// certain tells of two values that are not the same in memory that they are not
+// the same on the wire either.
+func (w *wire) certain(x, y reflect.Value) bool {
+	if !x.IsValid() || !y.IsValid() {
+		return false
+	}
+	if x.Kind() == reflect.Slice {
+		return x.Len() > 0 && y.Len() > 0 && w.of(x.Type().Elem()).exact
+	}
+	return w.of(x.Type()).exact
 }
 
 // diffMaps is the patch from one written map to another; nil for none.

@@ -33,7 +33,7 @@ func (w *writer) send(ctx context.Context, kind plan.Kind, verb string, obj clie
 	if left <= 0 {
 		return ErrFenced
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
+	ctx, cancel := Within(context.WithoutCancel(ctx), left)
 	defer cancel()
 	err := do(ctx)
 	if w.OnWrite != nil {

@@ -21,9 +21,10 @@ type form struct {
 	// time is set for times; object for structs that are written field by field,
 	// special for types that write themselves.
 	time, object, special bool
-	// plain tells that nothing but names and omitempty is asked for of all fields.
-	plain  bool
-	fields []jsonField
+	// plain tells that nothing but names and omitempty is asked for of all fields;
+	// exact that values are equal on the wire only where same says so.
+	plain, exact bool
+	fields       []jsonField
 }
 
 // jsonField is how a field of a struct is written.
@@ -45,18 +46,29 @@ func (w *wire) of(t reflect.Type) *form {
 		special: writesItself(reflect.PointerTo(t)),
 		plain:   true,
 	}
+	f.exact = f.time || !f.special && isBasic(t.Kind())
 	if f.object = t.Kind() == reflect.Struct && !f.special; f.object {
-		f.fields = make([]jsonField, t.NumField())
+		f.fields, f.exact = make([]jsonField, t.NumField()), true
 		for i := range f.fields {
 			at := t.Field(i)
 			name, options, _ := strings.Cut(at.Tag.Get("json"), ",")
 			f.fields[i] = jsonField{name: name, omit: strings.Contains(options, "omitempty"), exported: at.IsExported(),
 				key: string(appendText(nil, name)) + ":"}
+			f.exact = f.exact && w.of(at.Type).exact
 			f.plain = f.plain && name != "" && name != "-" && at.IsExported() && (options == "" || options == "omitempty")
 		}
 	}
+	f.exact = f.exact && f.plain
 	w.types.Store(t, f)
 	return f
+}
+
+func isBasic(k reflect.Kind) bool {
+	switch k {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64:
+		return true
+	}
+	return false
 }
 
 func writesItself(t reflect.Type) bool {

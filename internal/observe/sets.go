@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -95,15 +96,20 @@ func (v view) candidates(ctx context.Context, ro *v1alpha1.Rollout) ([]*appsv1.R
 	if !v.indexed {
 		return v.replicaSets(ctx, client.InNamespace(ro.Namespace), client.HasLabels{v1alpha1.LabelPodTemplateHash})
 	}
-	owned, err := v.replicaSets(ctx, client.InNamespace(ro.Namespace), client.MatchingFields{IndexOwner: ro.Name})
+	owned, err := v.replicaSets(ctx, v.ofOwner...)
 	if err != nil {
 		return nil, err
 	}
-	orphans, err := v.replicaSets(ctx, client.InNamespace(ro.Namespace), client.MatchingFields{IndexOwner: orphan})
+	orphans, err := v.replicaSets(ctx, v.ofNobody...)
 	if err != nil {
 		return nil, err
 	}
 	return append(owned, orphans...), nil
+}
+
+// listed are the options that list what is under a value of the owner index.
+func listed(ns, value string) []client.ListOption {
+	return []client.ListOption{client.InNamespace(ns), client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(IndexOwner, value)}}
 }
 
 func (v view) replicaSets(ctx context.Context, opts ...client.ListOption) ([]*appsv1.ReplicaSet, error) {
@@ -148,8 +154,10 @@ func set(rs *appsv1.ReplicaSet, adopt bool) rollout.Set {
 	if rs.Spec.Replicas != nil {
 		s.Spec = *rs.Spec.Replicas
 	}
-	if at, err := time.Parse(time.RFC3339, rs.Annotations[v1alpha1.AnnotationScaleDownDeadline]); err == nil {
-		s.ScaleDownAt = at
+	if text := rs.Annotations[v1alpha1.AnnotationScaleDownDeadline]; text != "" {
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			s.ScaleDownAt = at
+		}
 	}
 	for _, c := range rs.Status.Conditions {
 		if c.Type == appsv1.ReplicaSetReplicaFailure && c.Status == corev1.ConditionTrue {
@@ -173,6 +181,9 @@ func others(rs *appsv1.ReplicaSet) []plan.Owner {
 // number reads a whole number that fits 31 bits, else gives the other value:
 // annotations are anybody's to write.
 func number(text string, other int64) int64 {
+	if text == "" {
+		return other
+	}
 	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil || n < 0 {
 		return other

@@ -83,7 +83,9 @@ type memory struct {
 	problems   []rollout.Problem
 	// services are the places of the spec that name a Service.
 	services []serviceField
-	look     look
+	// ofOwner and ofNobody list the sets under the rollout's name and under none.
+	ofOwner, ofNobody []client.ListOption
+	look              look
 }
 
 // view is one way to read: through the cache with its index, or live.
@@ -92,6 +94,8 @@ type view struct {
 	live    client.Reader
 	indexed bool
 	fields  []serviceField
+	// ofOwner and ofNobody list what is indexed under the rollout and under none.
+	ofOwner, ofNobody []client.ListOption
 }
 
 // Rollout observes one rollout. Errors are ErrStale (look again shortly),
@@ -143,7 +147,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	ro := o.Rollout
 	m := s.remember(ro)
 	o.Template = m.identify(ro)
-	v.fields = m.services
+	v.fields, v.ofOwner, v.ofNobody = m.services, m.ofOwner, m.ofNobody
 	selector := m.selector
 	var err error
 	if o.Sets, err = v.sets(ctx, ro, selector); err != nil {
@@ -168,7 +172,7 @@ func (s *Source) remember(ro *v1alpha1.Rollout) *memory {
 	defer s.mu.Unlock()
 	m := s.memory[key]
 	if m == nil || m.uid != ro.UID {
-		m = &memory{uid: ro.UID, generation: -1}
+		m = &memory{uid: ro.UID, generation: -1, ofOwner: listed(ro.Namespace, ro.Name), ofNobody: listed(ro.Namespace, orphan)}
 		if s.memory == nil {
 			s.memory = map[types.NamespacedName]*memory{}
 		}

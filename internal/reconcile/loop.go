@@ -100,7 +100,7 @@ func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.T
 }
 
 func (l *Loop) observe(ctx context.Context, key types.NamespacedName, now time.Time) (*observe.Observation, error) {
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	ctx, cancel := act.Within(ctx, readTimeout)
 	defer cancel()
 	return l.Source.Rollout(ctx, key, now)
 }

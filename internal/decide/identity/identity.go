@@ -77,6 +77,9 @@ func legacy(t *corev1.PodTemplateSpec) []byte {
 	if t == nil {
 		return plain
 	}
+	if b, ok := spliced(t, plain); ok {
+		return b
+	}
 	mark, text := standIn(plain)
 	c := *t
 	stamp(&c.ObjectMeta, mark)
@@ -91,6 +94,27 @@ func legacy(t *corev1.PodTemplateSpec) []byte {
 		v.Ephemeral = &corev1.EphemeralVolumeSource{VolumeClaimTemplate: &claim}
 	}
 	return bytes.ReplaceAll(marshal(&c), text, []byte("null"))
+}
+
+// spliced puts the null where it stands if nothing stands before it, and no volume
+// has a claim template: so it is with nearly all templates.
+func spliced(t *corev1.PodTemplateSpec, plain []byte) ([]byte, bool) {
+	const head, null = `{"metadata":{`, `"creationTimestamp":null`
+	for i := range t.Spec.Volumes {
+		if t.Spec.Volumes[i].Ephemeral != nil {
+			return nil, false
+		}
+	}
+	rest, ok := bytes.CutPrefix(plain, []byte(head))
+	switch {
+	case !ok:
+		return nil, false
+	case bytes.HasPrefix(rest, []byte(`"labels":`)), bytes.HasPrefix(rest, []byte(`"annotations":`)):
+		return append([]byte(head+null+","), rest...), true
+	case bytes.HasPrefix(rest, []byte("}")):
+		return append([]byte(head+null), rest...), true
+	}
+	return nil, false
 }
 
 // standIn gives a time, and its JSON, that occurs nowhere in b.

@@ -25,24 +25,43 @@ type verdict struct {
 // is; a condition that is set moves to the end. Source: the wire contract,
 // "Conditions".
 func set(list []v1alpha1.RolloutCondition, c verdict, now metav1.Time) []v1alpha1.RolloutCondition {
+	w := words{list: list}
+	w.set(c, now)
+	return w.list
+}
+
+// words is a list of conditions that is copied once it changes.
+type words struct {
+	list []v1alpha1.RolloutCondition
+	own  bool
+}
+
+func (w *words) set(c verdict, now metav1.Time) {
 	next := v1alpha1.RolloutCondition{Type: c.kind, Status: c.status, Reason: c.reason, Message: c.message,
 		LastUpdateTime: now, LastTransitionTime: now}
-	old := find(list, c.kind)
-	if old != nil {
+	if old := find(w.list, c.kind); old != nil {
 		if old.Status == c.status && old.Reason == c.reason && !(c.refresh && old.Message != c.message) {
-			return list
+			return
 		}
 		if old.Status == c.status {
 			next.LastTransitionTime = old.LastTransitionTime
 		}
 	}
-	out := make([]v1alpha1.RolloutCondition, 0, len(list)+1)
-	for i := range list {
-		if list[i].Type != c.kind {
-			out = append(out, list[i])
+	kept := w.list[:0]
+	if !w.own {
+		kept = make([]v1alpha1.RolloutCondition, 0, len(w.list)+3)
+	}
+	for i := range w.list {
+		if w.list[i].Type != c.kind {
+			kept = append(kept, w.list[i])
 		}
 	}
-	return append(out, next)
+	w.list, w.own = append(kept, next), true
+}
+
+// say sets a condition whose words alone are no change.
+func (w *words) say(kind v1alpha1.RolloutConditionType, status corev1.ConditionStatus, reason, message string, now metav1.Time) {
+	w.set(verdict{kind, status, reason, message, false}, now)
 }
 
 // touch sets the update time of a condition: the sign of progress.
@@ -85,33 +104,34 @@ func without(list []v1alpha1.RolloutCondition, kind v1alpha1.RolloutConditionTyp
 // previous ones are read only to keep their times.
 func conditions(v *view, r *record, st *v1alpha1.RolloutStatus, progressed, healthy bool) []v1alpha1.RolloutCondition {
 	now := metav1.NewTime(v.now)
-	list := v.ro.Status.Conditions
+	w := words{list: v.ro.Status.Conditions}
 	if len(v.o.Problems) > 0 {
-		list = set(list, invalidSpec(v), now)
+		w.set(invalidSpec(v), now)
 	} else {
-		list = without(list, v1alpha1.RolloutInvalidSpec)
+		w.list = without(w.list, v1alpha1.RolloutInvalidSpec)
 	}
 	paused := isPaused(v, r)
-	if paused != (statusOf(list, v1alpha1.RolloutPaused) == corev1.ConditionTrue) {
-		list = set(list, verdict{v1alpha1.RolloutPaused, truth(paused), v1alpha1.ReasonRolloutPaused, pausedText(paused), false}, now)
+	if paused != (statusOf(w.list, v1alpha1.RolloutPaused) == corev1.ConditionTrue) {
+		w.say(v1alpha1.RolloutPaused, truth(paused), v1alpha1.ReasonRolloutPaused, pausedText(paused), now)
 	}
 	switch {
 	case healthy && !paused:
-		list = set(list, verdict{v1alpha1.RolloutHealthy, corev1.ConditionTrue, v1alpha1.ReasonRolloutHealthy, "Rollout is healthy", false}, now)
-	case find(list, v1alpha1.RolloutHealthy) != nil:
-		list = set(list, verdict{v1alpha1.RolloutHealthy, corev1.ConditionFalse, v1alpha1.ReasonRolloutHealthy, "Rollout is not healthy", false}, now)
+		w.say(v1alpha1.RolloutHealthy, corev1.ConditionTrue, v1alpha1.ReasonRolloutHealthy, "Rollout is healthy", now)
+	case find(w.list, v1alpha1.RolloutHealthy) != nil:
+		w.say(v1alpha1.RolloutHealthy, corev1.ConditionFalse, v1alpha1.ReasonRolloutHealthy, "Rollout is not healthy", now)
 	}
-	if c, ok := progressing(v, r, progressed, healthy, find(list, v1alpha1.RolloutProgressing)); ok {
-		list = set(list, c, now)
+	if c, ok := progressing(v, r, progressed, healthy, find(w.list, v1alpha1.RolloutProgressing)); ok {
+		w.set(c, now)
 		if progressed {
-			list = touch(list, v1alpha1.RolloutProgressing, now)
+			w.list = touch(w.list, v1alpha1.RolloutProgressing, now)
 		}
 	}
 	enough := st.AvailableReplicas >= v.budget.Replicas
-	list = set(list, verdict{v1alpha1.RolloutAvailable, truth(enough), v1alpha1.ReasonAvailable, availableText(enough), false}, now)
-	list = rivals(r, failure(v, list, now), now)
+	w.say(v1alpha1.RolloutAvailable, truth(enough), v1alpha1.ReasonAvailable, availableText(enough), now)
+	w.list = rivals(r, failure(v, w.list, now), now)
 	done := st.StableRS != "" && st.StableRS == st.CurrentPodHash
-	return set(list, verdict{v1alpha1.RolloutCompleted, truth(done), v1alpha1.ReasonRolloutCompleted, completedText(done), false}, now)
+	w.say(v1alpha1.RolloutCompleted, truth(done), v1alpha1.ReasonRolloutCompleted, completedText(done), now)
+	return w.list
 }
 
 func isPaused(v *view, r *record) bool { return v.ro.Spec.Paused || len(r.Pauses) > 0 }

@@ -2,7 +2,6 @@ package rollout
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,14 +78,6 @@ func count(v *view, r *record, st *v1alpha1.RolloutStatus) {
 	default:
 		st.Selector += "," + v1alpha1.LabelPodTemplateHash + " in (" + strings.Join(hashes, ",") + ")"
 	}
-}
-
-// sameStatus tells that two statuses are equal. What changes most is looked at
-// first: most statuses that differ, differ there.
-func sameStatus(a, b *v1alpha1.RolloutStatus) bool {
-	return a.Message == b.Message && a.Phase == b.Phase && a.UpdatedReplicas == b.UpdatedReplicas &&
-		a.AvailableReplicas == b.AvailableReplicas && a.Replicas == b.Replicas && a.Selector == b.Selector &&
-		len(a.Conditions) == len(b.Conditions) && reflect.DeepEqual(a.Progress, b.Progress) && reflect.DeepEqual(a, b)
 }
 
 // isHealthy is the contract's definition: whole, available, observed before,

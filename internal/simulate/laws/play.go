@@ -15,6 +15,9 @@ import (
 // Play gives what would be observed at the same instant if every write of the
 // plan were accepted: orders are given, but no pod has moved yet.
 func Play(o rollout.Observed, p *reconcile.Plan, now time.Time) rollout.Observed {
+	if p.Own == nil && !p.WriteStatus {
+		return playAll(o, p.Actions, now)
+	}
 	ro := *o.Rollout
 	if p.Own != nil {
 		if p.Own.Replicas != nil {
@@ -27,12 +30,16 @@ func Play(o rollout.Observed, p *reconcile.Plan, now time.Time) rollout.Observed
 		ro.Status = p.Status
 	}
 	o.Rollout = &ro
-	if len(p.Actions) > 0 {
+	return playAll(o, p.Actions, now)
+}
+
+func playAll(o rollout.Observed, actions []plan.Action, now time.Time) rollout.Observed {
+	if len(actions) > 0 {
 		o.Sets = slices.Clone(o.Sets)
 		o.Pods = slices.Clone(o.Pods)
 		o.Services = maps.Clone(o.Services)
 	}
-	for _, a := range p.Actions {
+	for _, a := range actions {
 		o = playOne(o, a, now)
 	}
 	return o

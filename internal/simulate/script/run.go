@@ -152,7 +152,7 @@ func (r *Runner) step(ctx context.Context, do action) error {
 // state reads the subject; a rollout that is gone is a state too.
 func (r *Runner) state(ctx context.Context) (State, error) {
 	st, err := r.look(ctx)
-	if apierrors.IsNotFound(err) {
+	if err != nil && apierrors.IsNotFound(err) {
 		return State{}, nil
 	}
 	if err != nil {

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -202,7 +204,7 @@ func fillList(list client.ObjectList, objs []client.Object, shared bool) {
 }
 
 func items[T any](into []T, objs []client.Object, shared bool, dup func(*T) *T) []T {
-	into = into[:0]
+	into = slices.Grow(into[:0], len(objs))
 	for _, o := range objs {
 		t := any(o).(*T)
 		if !shared {

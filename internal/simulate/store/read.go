@@ -116,7 +116,7 @@ func match(keys []types.NamespacedName, objs map[types.NamespacedName]client.Obj
 	if sel != nil && sel.Empty() {
 		sel = nil
 	}
-	var out []client.Object
+	out := make([]client.Object, 0, len(keys))
 	for _, k := range keys {
 		if o.Namespace != "" && k.Namespace != o.Namespace || k.Name <= o.Continue && o.Continue != "" {
 			continue

@@ -189,11 +189,16 @@ func sameSpec(a, b client.Object) bool {
 func sameStatus(a, b client.Object) bool {
 	switch x := a.(type) {
 	case *v1alpha1.Rollout:
-		return equal(&x.Status, &b.(*v1alpha1.Rollout).Status)
+		y := &b.(*v1alpha1.Rollout).Status
+		return x.Status.Message == y.Message && x.Status.Phase == y.Phase && x.Status.Replicas == y.Replicas &&
+			x.Status.AvailableReplicas == y.AvailableReplicas && equal(&x.Status, y)
 	case *appsv1.ReplicaSet:
-		return equal(&x.Status, &b.(*appsv1.ReplicaSet).Status)
+		y := &b.(*appsv1.ReplicaSet).Status
+		return x.Status.Replicas == y.Replicas && x.Status.AvailableReplicas == y.AvailableReplicas &&
+			x.Status.ObservedGeneration == y.ObservedGeneration && equal(&x.Status, y)
 	case *corev1.Pod:
-		return equal(&x.Status, &b.(*corev1.Pod).Status)
+		y := &b.(*corev1.Pod).Status
+		return x.Status.Phase == y.Phase && len(x.Status.Conditions) == len(y.Conditions) && equal(&x.Status, y)
 	case *corev1.Service:
 		return equal(&x.Status, &b.(*corev1.Service).Status)
 	case *appsv1.Deployment:
