@@ -53,7 +53,7 @@ func (w *wire) of(t reflect.Type) *form {
 			at := t.Field(i)
 			name, options, _ := strings.Cut(at.Tag.Get("json"), ",")
 			f.fields[i] = jsonField{name: name, omit: strings.Contains(options, "omitempty"), exported: at.IsExported(),
-				key: string(appendText(nil, name)) + ":"}
+				key: `"` + name + `":`}
 			f.exact = f.exact && w.of(at.Type).exact
 			f.plain = f.plain && name != "" && name != "-" && at.IsExported() && (options == "" || options == "omitempty")
 		}

@@ -109,7 +109,7 @@ func (v view) candidates(ctx context.Context, ro *v1alpha1.Rollout) ([]*appsv1.R
 
 // listed are the options that list what is under a value of the owner index.
 func listed(ns, value string) []client.ListOption {
-	return []client.ListOption{client.InNamespace(ns), client.MatchingFieldsSelector{Selector: fields.OneTermEqualSelector(IndexOwner, value)}}
+	return []client.ListOption{&client.ListOptions{Namespace: ns, FieldSelector: fields.OneTermEqualSelector(IndexOwner, value)}}
 }
 
 func (v view) replicaSets(ctx context.Context, opts ...client.ListOption) ([]*appsv1.ReplicaSet, error) {

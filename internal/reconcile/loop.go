@@ -144,7 +144,7 @@ func (l *Loop) decide(o rollout.Observed, now time.Time) (p Plan, err error) {
 }
 
 func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, out Outcome, now time.Time) Outcome {
-	if out.Err != nil || p != nil && (l.ObserveOnly || out.Wrote && len(p.Notes) > 0) {
+	if out.Err != nil || p != nil && l.Log.Enabled() && (l.ObserveOnly || out.Wrote && len(p.Notes) > 0) {
 		l.log(l.Log.WithValues("namespace", key.Namespace, "rollout", key.Name), o, p, out, now)
 	}
 	if l.OnPass != nil {

@@ -50,9 +50,12 @@ func (v *view) revisionByName(name string) int64 {
 
 // own gives the change of the rollout's own metadata and defaults.
 func own(v *view) (*plan.OwnPatch, []plan.Note) {
+	revision := strconv.FormatInt(revisionOf(v), 10)
+	if v.ro.Annotations[v1alpha1.AnnotationRevision] == revision && v.ro.Spec.Replicas != nil {
+		return nil, nil
+	}
 	var p plan.OwnPatch
 	var notes []plan.Note
-	revision := strconv.FormatInt(revisionOf(v), 10)
 	if v.ro.Annotations[v1alpha1.AnnotationRevision] != revision {
 		p.Annotations = []plan.Pair{{Key: v1alpha1.AnnotationRevision, Value: revision}}
 		p.Why = "the rollout is at revision " + revision
@@ -62,9 +65,6 @@ func own(v *view) (*plan.OwnPatch, []plan.Note) {
 		one := v1alpha1.DefaultReplicas
 		p.Replicas = &one
 		p.Why = strings.TrimPrefix(p.Why+"; spec.replicas is made visible", "; ")
-	}
-	if p.Replicas == nil && p.Annotations == nil {
-		return nil, nil
 	}
 	return &p, notes
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -140,6 +141,16 @@ func compareKeys(a, b types.NamespacedName) int {
 // index keeps the lists of dependents up to date. Lists are replaced, not
 // changed, so that a caller may keep the one it got.
 func (s *Store) index(old, obj client.Object) {
+	if old != nil && obj != nil && sameOwners(old.GetOwnerReferences(), obj.GetOwnerReferences()) {
+		for _, r := range obj.GetOwnerReferences() {
+			list := slices.Clone(s.owned[r.UID])
+			if i := slices.Index(list, old); i >= 0 {
+				list[i] = obj
+			}
+			s.owned[r.UID] = list
+		}
+		return
+	}
 	if old != nil {
 		for _, r := range old.GetOwnerReferences() {
 			list := slices.Clone(s.owned[r.UID])
@@ -158,6 +169,11 @@ func (s *Store) index(old, obj client.Object) {
 			s.owned[r.UID] = slices.Insert(slices.Clone(list), i, obj)
 		}
 	}
+}
+
+// sameOwners tells that two lists are one and the same.
+func sameOwners(a, b []metav1.OwnerReference) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 func compareObjects(a, b client.Object) int {
