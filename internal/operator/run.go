@@ -175,7 +175,9 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 		return err
 	}
 	guard := observe.NewGuard(versions)
-	actor := &act.Actor{Client: mgr.GetClient(), Guard: guard, Clock: time.Now, OnWrite: p.metrics.wrote}
+	mesh := &primary{local: mgr.GetAPIReader(), namespace: p.options.LeaseNamespace, scheme: mgr.GetScheme(),
+		log: p.log.WithName("istio"), clock: time.Now}
+	actor := &act.Actor{Client: mgr.GetClient(), Primary: mesh.get, Guard: guard, Clock: time.Now, OnWrite: p.metrics.wrote}
 	if p.lease != nil {
 		actor.Lease = p.lease
 	}
@@ -204,6 +206,12 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 			Indexed: true,
 			Guard:   guard,
 			Routers: registry.All(p.options.Routers),
+			Primary: func() client.Reader {
+				if c := actor.Primary(); c != nil {
+					return c
+				}
+				return nil
+			},
 			OnStaleRead: func(key types.NamespacedName, s *observe.StaleError) {
 				p.metrics.stale.Inc()
 				p.log.Info("Cache passed by", "namespace", key.Namespace, "rollout", key.Name, "reason", s.Error())
