@@ -23,9 +23,11 @@ import (
 // watched from the first rollout on that was seen to use it, so that nobody has
 // to install what he does not use; of its objects only the metadata is kept.
 type routeWatch struct {
-	cache  cache.Cache
-	log    logr.Logger
-	events chan event.GenericEvent
+	cache cache.Cache
+	log   logr.Logger
+	// elsewhere tells that the mesh's objects live in another cluster.
+	elsewhere func() bool
+	events    chan event.GenericEvent
 
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]bool
@@ -39,8 +41,8 @@ type object struct {
 	namespace, name string
 }
 
-func newRouteWatch(c cache.Cache, log logr.Logger) *routeWatch {
-	return &routeWatch{cache: c, log: log, events: make(chan event.GenericEvent, 256),
+func newRouteWatch(c cache.Cache, log logr.Logger, elsewhere func() bool) *routeWatch {
+	return &routeWatch{cache: c, log: log, elsewhere: elsewhere, events: make(chan event.GenericEvent, 256),
 		kinds: map[schema.GroupVersionKind]bool{}, users: map[object][]types.NamespacedName{}, uses: map[types.NamespacedName][]object{}}
 }
 
@@ -49,7 +51,7 @@ func (w *routeWatch) source() source.Source {
 	return source.Channel(w.events, &handler.TypedEnqueueRequestForObject[client.Object]{})
 }
 
-// uses tells which objects a rollout was seen to rest on; none when it is gone.
+// seen tells which objects a rollout was seen to rest on; none when it is gone.
 func (w *routeWatch) seen(ctx context.Context, ro types.NamespacedName, keys []router.Key, served func(router.Key) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -64,8 +66,8 @@ func (w *routeWatch) seen(ctx context.Context, ro types.NamespacedName, keys []r
 	}
 	delete(w.uses, ro)
 	for _, k := range keys {
-		if k.Primary {
-			continue
+		if k.Primary && w.elsewhere() {
+			continue // looked at in the pace of the rollout's wakes
 		}
 		o := object{k.GroupKind(), k.Namespace, k.Name}
 		w.uses[ro] = append(w.uses[ro], o)

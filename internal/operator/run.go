@@ -198,7 +198,7 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 }
 
 func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *act.Actor, guard *observe.Guard, shown *plans) error {
-	routes := newRouteWatch(mgr.GetCache(), p.log.WithName("routes"))
+	routes := newRouteWatch(mgr.GetCache(), p.log.WithName("routes"), func() bool { return actor.Primary() != nil })
 	loop := &reconcile.Loop{
 		Source: &observe.Source{
 			Reader:  mgr.GetCache(),
