@@ -129,6 +129,9 @@ type Adapter struct {
 	// this router up: everything to stable, managed routes and our marks removed,
 	// subsets no longer bound to a set. Nil where setting the weight to 0 is all.
 	Return func(in Input) []Change
+	// Owned gives every part of objects that Write may write, for those who write
+	// the same objects from elsewhere. Nil where that cannot be told.
+	Owned func(in Input) []Field
 }
 
 // FollowRounds bounds how often an adapter is asked what to read next.

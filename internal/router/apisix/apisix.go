@@ -47,6 +47,7 @@ func New(router.Options) router.Adapter {
 		Check: a.check,
 		Read:  a.read,
 		Write: a.write,
+		Owned: a.owned,
 		Return: func(in router.Input) []router.Change {
 			return a.write(in, traffic.Routing{Split: traffic.New(traffic.Max, 0)})
 		},

@@ -65,6 +65,12 @@ func New(o router.Options) router.Adapter {
 			}
 			return newView(kinds, in).write(want)
 		},
+		Owned: func(in router.Input) []router.Field {
+			if settings(in.Rollout) == nil {
+				return nil
+			}
+			return newView(kinds, in).owned()
+		},
 		Return: func(in router.Input) []router.Change {
 			if settings(in.Rollout) == nil {
 				return nil

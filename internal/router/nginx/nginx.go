@@ -49,6 +49,7 @@ func New(router.Options) router.Adapter {
 		Check: check,
 		Read:  read,
 		Write: write,
+		Owned: owned,
 	}
 }
 

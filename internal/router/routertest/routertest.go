@@ -107,6 +107,7 @@ func checks() []check {
 		{"subsets follow their sets", []router.Feature{router.Subsets}, subsets},
 		{"two Services take turns", []router.Feature{router.PingPong}, turns},
 		{"only owned fields change", nil, onlyOwned},
+		{"what it writes is what it says it owns", nil, ownsWhatItWrites},
 		{"what others added survives", nil, foreign},
 		{"a rival's change is seen and mended", nil, rival},
 		{"each want is reached from any other in one write", nil, sequences},

@@ -51,6 +51,7 @@ func New(o router.Options) router.Adapter {
 		Read:   a.read,
 		Write:  a.write,
 		Return: a.giveBack,
+		Owned:  a.owned,
 	}
 }
 

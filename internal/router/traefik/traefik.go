@@ -45,6 +45,7 @@ func New(o router.Options) router.Adapter {
 		Check:    a.check,
 		Read:     a.read,
 		Write:    a.write,
+		Owned:    a.owned,
 	}
 }
 
