@@ -187,7 +187,7 @@ func edgeRules() []Rule {
 			Own: []string{"api/v1alpha1", "internal/decide/...", "internal/observe", "internal/act", "internal/reconcile", "internal/command",
 				"internal/decode", "internal/router/...", "internal/simulate/..."},
 			Foreign: append(port(), "github.com/go-logr/logr", "gopkg.in/evanphx/json-patch.v4", "sigs.k8s.io/yaml"),
-			Std:     append(quietStd(), "bufio", "math/rand/v2", "os", "path/...", "embed", "io/fs"),
+			Std:     append(quietStd(), "bufio", "math/rand/v2", "os", "path/...", "embed", "io/fs", "unsafe"),
 			Reason:  "virtual time drives the real loop with stores and models of its own: no manager, no queue, no network, and chance only from a seed",
 		},
 		{

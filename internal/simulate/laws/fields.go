@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"unsafe"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/simulate/store"
 )
 
 // JudgeOwned compares an object before and after one write of ours. copied are
@@ -32,15 +32,8 @@ func JudgeOwned(before, after client.Object, copied map[string]string) string {
 // the first comparison sees at once.
 func same[T any](a, b T) bool { return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) }
 
-// identical tells that two values are the same bit by bit: what they point at is
-// then one and the same.
-func identical[T any](a, b *T) bool {
-	n := unsafe.Sizeof(*a)
-	return string(unsafe.Slice((*byte)(unsafe.Pointer(a)), n)) == string(unsafe.Slice((*byte)(unsafe.Pointer(b)), n))
-}
-
 func ownedRollout(before, after *v1alpha1.Rollout) string {
-	if !identical(&before.Spec, &after.Spec) && !sameRolloutSpec(before.Spec, after.Spec) {
+	if !store.Identical(&before.Spec, &after.Spec) && !sameRolloutSpec(before.Spec, after.Spec) {
 		return "the spec of the rollout is changed"
 	}
 	return strangers(before, after, func(key string) bool { return key == v1alpha1.AnnotationRevision }, false)
@@ -59,7 +52,7 @@ func sameRolloutSpec(b, a v1alpha1.RolloutSpec) bool {
 func onlySizes(before, after *appsv1.ReplicaSetSpec) bool {
 	b := *before
 	b.Replicas, b.MinReadySeconds = after.Replicas, after.MinReadySeconds
-	return identical(&b, after)
+	return store.Identical(&b, after)
 }
 
 func sameSetSpec(b, a appsv1.ReplicaSetSpec) bool {
@@ -71,7 +64,7 @@ func ownedSet(before, after *appsv1.ReplicaSet, copied map[string]string) string
 	if !onlySizes(&before.Spec, &after.Spec) && !sameSetSpec(before.Spec, after.Spec) {
 		return "the template or selector of a ReplicaSet is changed"
 	}
-	if !identical(&before.Status, &after.Status) && !same(&before.Status, &after.Status) {
+	if !store.Identical(&before.Status, &after.Status) && !same(&before.Status, &after.Status) {
 		return "the status of a ReplicaSet is changed"
 	}
 	return strangers(before, after, func(key string) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/reconcile"
+	"github.com/sluice-project/sluice/internal/simulate/store"
 )
 
 // Decision is what is judged.
@@ -101,13 +102,13 @@ func (b *prose) judge(decide Decision, o rollout.Observed, now time.Time, p *rec
 
 // sameRecord compares records; most are the same bit by bit, but for their clocks.
 func sameRecord(a, b *v1alpha1.RolloutProgress) bool {
-	if a != nil && b != nil && a.Clock != nil && b.Clock != nil && identical(a.Clock, b.Clock) {
+	if a != nil && b != nil && a.Clock != nil && b.Clock != nil && store.Identical(a.Clock, b.Clock) {
 		c := *a
-		if c.Clock = b.Clock; identical(&c, b) {
+		if c.Clock = b.Clock; store.Identical(&c, b) {
 			return true
 		}
 	}
-	return a != nil && b != nil && identical(a, b) || reflect.DeepEqual(a, b)
+	return a != nil && b != nil && store.Identical(a, b) || reflect.DeepEqual(a, b)
 }
 
 // JudgeConverges plays the plan on what was observed, and decides again at the

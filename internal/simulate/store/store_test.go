@@ -380,3 +380,17 @@ func TestOddPatchesTakeTheLongWay(t *testing.T) {
 		})
 	}
 }
+
+func TestIdentical(t *testing.T) {
+	a := rollout("web")
+	b := *a
+	if !Identical(&a.Spec, &b.Spec) {
+		t.Error("a shallow copy is not identical")
+	}
+	if b.Spec.MinReadySeconds++; Identical(&a.Spec, &b.Spec) {
+		t.Error("another number is identical")
+	}
+	if c := a.DeepCopy(); Identical(&a.Spec, &c.Spec) {
+		t.Error("a deep copy points at the same things")
+	}
+}

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"unsafe"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	appsv1 "k8s.io/api/apps/v1"
@@ -218,14 +217,7 @@ func sameMetadata(a, b client.Object) bool {
 
 // equal is equality on the wire: no list and an empty one are the same. Objects
 // share what did not change, so most that are equal are the same bit by bit.
-func equal[T any](a, b *T) bool { return identical(a, b) || equality.Semantic.DeepEqual(a, b) }
-
-// identical tells that two values are the same bit by bit: what they point at is
-// then one and the same.
-func identical[T any](a, b *T) bool {
-	n := unsafe.Sizeof(*a)
-	return string(unsafe.Slice((*byte)(unsafe.Pointer(a)), n)) == string(unsafe.Slice((*byte)(unsafe.Pointer(b)), n))
-}
+func equal[T any](a, b *T) bool { return Identical(a, b) || equality.Semantic.DeepEqual(a, b) }
 
 func conflict(sl slot, key types.NamespacedName, why string) error {
 	return apierrors.NewConflict(sl.resource(), key.Name, fmt.Errorf("%s", why))
