@@ -8,13 +8,16 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -79,7 +82,23 @@ func Run(ctx context.Context, config *rest.Config, kubeconfig, program string) e
 	}
 	// KUBECONFIG leads Traefik to the cluster.
 	environment := append(os.Environ(), "KUBECONFIG="+kubeconfig)
-	return syscall.Exec(program, append([]string{program}, arguments()...), environment)
+	return become(program, arguments(), environment)
+}
+
+// become replaces this process by another program and keeps it bound to its
+// parent. The bond is one of the thread that was there first, and it is the
+// thread which calls exec that lives on.
+func become(program string, arguments, environment []string) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	parent := os.Getppid()
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0, 0, 0); err != nil {
+		return err
+	}
+	if os.Getppid() != parent {
+		return errors.New("the parent is gone")
+	}
+	return syscall.Exec(program, append([]string{program}, arguments...), environment)
 }
 
 // arguments make Traefik listen on the loopback alone, act on a change at once

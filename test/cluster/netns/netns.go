@@ -76,7 +76,7 @@ func Run(args []string, listeners []net.Listener) (int, error) {
 
 // start tries a plain network namespace and then one within a user namespace.
 func start(self string, args []string, files []*os.File) (*exec.Cmd, error) {
-	var refusals []error
+	var refusal error
 	for _, user := range []bool{false, true} {
 		if !user && os.Geteuid() != 0 {
 			continue
@@ -89,17 +89,19 @@ func start(self string, args []string, files []*os.File) (*exec.Cmd, error) {
 		if err == nil {
 			return child, nil
 		}
-		refusals = append(refusals, err)
+		refusal = err
 	}
-	return nil, errors.Join(refusals...)
+	return nil, refusal
 }
 
 // attributes put the child into a group of its own, so that a signal reaches it
-// once, through us; on a terminal that group is then the one in front.
+// once, through us. Where ours is the one in front on a terminal, the child's
+// takes that place.
 func attributes(user bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	if _, err := unix.IoctlGetTermios(int(os.Stdin.Fd()), unix.TCGETS); err == nil {
-		a.Foreground, a.Ctty = true, int(os.Stdin.Fd())
+	terminal := int(os.Stdin.Fd())
+	if front, err := unix.IoctlGetInt(terminal, unix.TIOCGPGRP); err == nil && front == unix.Getpgrp() {
+		a.Foreground, a.Ctty = true, terminal
 	}
 	if user {
 		a.Cloneflags |= unix.CLONE_NEWUSER
