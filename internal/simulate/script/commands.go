@@ -169,6 +169,9 @@ func (r *Runner) meddle(ctx context.Context, m meddle) error {
 		return c.Delete(ctx, st.Rollout, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	case "delete":
 		obj := empty(m.key)
+		if obj == nil {
+			obj = emptyRoute(m.key)
+		}
 		obj.SetNamespace(r.Namespace)
 		obj.SetName(m.value)
 		return c.Delete(ctx, obj)

@@ -3,6 +3,7 @@ package script
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,7 +45,7 @@ type seeing = func(*State) (bool, string)
 
 func conditions() map[string]func(*words) (seeing, error) {
 	status := func(s *State) *v1alpha1.RolloutStatus { return &s.Rollout.Status }
-	return map[string]func(*words) (seeing, error){
+	all := map[string]func(*words) (seeing, error){
 		"phase":     readPhase,
 		"message":   readMessage,
 		"step":      counted(func(s *State) int { return s.Milestone().Step }),
@@ -73,6 +74,8 @@ func conditions() map[string]func(*words) (seeing, error) {
 		"events":    readEvents,
 		"no":        readNo,
 	}
+	maps.Copy(all, routedConditions())
+	return all
 }
 
 func counted(get func(*State) int) func(*words) (seeing, error) {

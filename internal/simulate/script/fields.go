@@ -2,6 +2,7 @@ package script
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -27,7 +28,7 @@ type setting struct {
 
 // settings reads the value of each field that a script can set.
 func settings() map[string]func(*words) (func(*v1alpha1.Rollout), error) {
-	return map[string]func(*words) (func(*v1alpha1.Rollout), error){
+	all := map[string]func(*words) (func(*v1alpha1.Rollout), error){
 		"replicas": number32(func(r *v1alpha1.Rollout, n int32) { r.Spec.Replicas = &n }),
 		"image": text(func(r *v1alpha1.Rollout, s string) {
 			r.Spec.Template.Spec.Containers = []corev1.Container{{Name: "app", Image: s}}
@@ -46,6 +47,8 @@ func settings() map[string]func(*words) (func(*v1alpha1.Rollout), error) {
 		"annotation":     pair(func(r *v1alpha1.Rollout, k, v string) { metav1.SetMetaDataAnnotation(&r.ObjectMeta, k, v) }),
 		"podLabel":       pair(func(r *v1alpha1.Rollout, k, v string) { r.Spec.Template.Labels[k] = v }),
 	}
+	maps.Copy(all, routedSettings())
+	return all
 }
 
 // canary gives the canary strategy, made if there is none.
@@ -136,7 +139,14 @@ func readSteps(w *words) (func(*v1alpha1.Rollout), error) {
 			}
 			steps = append(steps, v1alpha1.CanaryStep{Pause: p})
 		default:
-			return nil, fmt.Errorf("%q is no step; steps are setWeight N, pause and pause DURATION", word)
+			step, known, err := routedStep(word, w)
+			if err != nil {
+				return nil, err
+			}
+			if !known {
+				return nil, fmt.Errorf("%q is no step; steps are setWeight N, pause [DURATION], setCanaryScale N|N%%|match, setHeaderRoute NAME [HEADER=VALUE] and setMirrorRoute NAME [N%%]", word)
+			}
+			steps = append(steps, step)
 		}
 	}
 	return func(r *v1alpha1.Rollout) { canary(r).Steps = steps }, nil

@@ -16,6 +16,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	sigsyaml "sigs.k8s.io/yaml"
@@ -146,6 +147,9 @@ func statements() map[string]reader {
 		},
 		"apply":   readApply,
 		"service": readService,
+		"route":   readRoute,
+		"router":  readRouters,
+		"rival":   readRival,
 		"budget":  readBudget,
 		"set":     func(_ *parser, w *words) (action, error) { f, err := readFields(w); return change{f}, err },
 		"wait":    readWait,
@@ -284,13 +288,28 @@ func Decode(src []byte) ([]client.Object, error) {
 		}
 		obj := empty(head.Kind)
 		if obj == nil {
-			return nil, fmt.Errorf("kind %q is not played; kinds are Rollout, ReplicaSet, Pod, Service, Deployment, PodDisruptionBudget", head.Kind)
+			obj = emptyRoute(head.Kind)
 		}
-		if err := sigsyaml.Unmarshal(doc, obj); err != nil {
+		if obj == nil {
+			return nil, fmt.Errorf("kind %q is not played; kinds are Rollout, ReplicaSet, Pod, Service, Deployment, PodDisruptionBudget, %s", head.Kind, known(routeKinds()))
+		}
+		if err := decodeInto(obj, doc); err != nil {
 			return nil, err
 		}
 		out = append(out, obj)
 	}
+}
+
+func decodeInto(obj client.Object, doc []byte) error {
+	u, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return sigsyaml.Unmarshal(doc, obj)
+	}
+	b, err := sigsyaml.YAMLToJSON(doc)
+	if err != nil {
+		return err
+	}
+	return u.UnmarshalJSON(b)
 }
 
 func empty(kind string) client.Object {

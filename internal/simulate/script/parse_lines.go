@@ -152,8 +152,8 @@ func readObjectFault(f *Fault, w *words) error {
 		if f.Object, err = w.next("a kind"); err != nil {
 			return err
 		}
-		if empty(f.Object) == nil {
-			return fmt.Errorf("%q is no kind; kinds are Rollout, ReplicaSet, Pod, Service, Deployment, PodDisruptionBudget", f.Object)
+		if empty(f.Object) == nil && emptyRoute(f.Object) == nil && f.Object != "Router" {
+			return fmt.Errorf("%q is no kind; kinds are Rollout, ReplicaSet, Pod, Service, Deployment, PodDisruptionBudget, Router, %s", f.Object, known(routeKinds()))
 		}
 	}
 	if f.Kind == Refuse {
@@ -234,7 +234,7 @@ func readDelete(_ *parser, w *words) (action, error) {
 			m.count, err = w.number()
 		}
 		return m, err
-	case empty(what) != nil:
+	case empty(what) != nil, emptyRoute(what) != nil:
 		name, err := w.next("a name")
 		return meddle{verb: "delete", key: what, value: name}, err
 	}

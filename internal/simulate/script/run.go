@@ -69,6 +69,9 @@ func Missing(s *Script, w World, longest time.Duration) string {
 	if _, ok := w.(Behaving); n.Behaviours && !ok {
 		return "virtual only: it says how pods behave"
 	}
+	if _, ok := w.(Routed); n.Routers && !ok {
+		return "virtual only: it has routers"
+	}
 	if _, ok := w.(Counting); n.Writes && !ok {
 		return "virtual only: it counts writes"
 	}
@@ -110,6 +113,16 @@ func (r *Runner) step(ctx context.Context, do action) error {
 			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: a.name},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": a.of}, Ports: []corev1.ServicePort{{Port: 80}}},
 		})
+	case route:
+		return r.apply(ctx, a.objects)
+	case rival:
+		return r.rival(ctx, a)
+	case routers:
+		w, err := r.routed()
+		if err != nil {
+			return err
+		}
+		return w.Router(a.fault)
 	case disruptions:
 		least := Amount(a.least)
 		return r.World.Client().Create(ctx, &policyv1.PodDisruptionBudget{
@@ -165,13 +178,25 @@ func (r *Runner) state(ctx context.Context) (State, error) {
 func (r *Runner) look(ctx context.Context) (State, error) {
 	w, ok := r.World.(Peeking)
 	if !ok {
-		return look(ctx, r.World.Client(), r.Namespace, r.name)
+		st, err := look(ctx, r.World.Client(), r.Namespace, r.name)
+		return r.withRoutes(ctx, st), err
 	}
 	ro := w.Peek(r.Namespace, r.name)
 	if ro == nil {
 		return State{}, nil
 	}
-	return later(ctx, r.World.Client(), ro), nil
+	return r.withRoutes(ctx, later(ctx, r.World.Client(), ro)), nil
+}
+
+// withRoutes lets conditions ask for shares and for any object.
+func (r *Runner) withRoutes(ctx context.Context, st State) State {
+	st.read = func(name string, into client.Object) error {
+		return r.World.Client().Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, into)
+	}
+	if w, ok := r.World.(Routed); ok {
+		st.share = func(hash string) float64 { return w.Share(r.Namespace, r.name, hash) }
+	}
+	return st
 }
 
 // unseen gives the first condition that does not hold, and what holds instead.
@@ -273,6 +298,7 @@ func (r *Runner) apply(ctx context.Context, objects []client.Object) error {
 		}
 		err := c.Create(ctx, obj)
 		if apierrors.IsAlreadyExists(err) {
+			obj.SetResourceVersion("")
 			err = c.Update(ctx, obj)
 		}
 		if err != nil {

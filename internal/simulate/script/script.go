@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -48,6 +49,8 @@ type Needs struct {
 	Behaviours bool
 	// Writes tells that the controller's writes are counted.
 	Writes bool
+	// Routers tells that routers and their data planes take part.
+	Routers bool
 	// Longest is the longest stretch of time that must pass in one step.
 	Longest time.Duration
 }
@@ -123,9 +126,15 @@ type (
 	}
 )
 
-func (declare) needs(*Needs)     {}
-func (use) needs(*Needs)         {}
-func (manifest) needs(*Needs)    {}
+func (declare) needs(*Needs) {}
+func (use) needs(*Needs)     {}
+func (a manifest) needs(n *Needs) {
+	for _, o := range a.objects {
+		if _, ok := o.(*unstructured.Unstructured); ok {
+			n.Routers = true
+		}
+	}
+}
 func (service) needs(*Needs)     {}
 func (disruptions) needs(*Needs) {}
 func (change) needs(*Needs)      {}

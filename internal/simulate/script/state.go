@@ -26,6 +26,11 @@ type State struct {
 	// Events are those of the rollout, oldest first.
 	Events []Event
 
+	// share gives the part of the requests that reaches the set of a hash, read any
+	// object of the namespace; nil where the world cannot.
+	share func(hash string) float64
+	read  func(name string, into client.Object) error
+
 	// later lists sets or pods once they are asked for; noSets and noPods tell that
 	// they have not been.
 	later          func(client.ObjectList, ...client.ListOption) error
