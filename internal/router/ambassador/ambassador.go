@@ -14,6 +14,7 @@ package ambassador
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -59,6 +60,7 @@ func New(o router.Options) router.Adapter {
 		Read:   a.read,
 		Write:  a.write,
 		Return: a.giveBack,
+		Owned:  a.owned,
 	}
 }
 
@@ -76,7 +78,11 @@ type mapping struct {
 func (a adapter) keys(ro *v1alpha1.Rollout, _ router.Roles) []router.Key {
 	var keys []router.Key
 	for _, m := range a.mappings(router.Input{Rollout: ro}) {
-		keys = append(keys, m.key, m.canaryKey)
+		for _, k := range []router.Key{m.key, m.canaryKey} {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
 	}
 	return keys
 }
@@ -90,15 +96,19 @@ func (a adapter) mappings(in router.Input) []mapping {
 		return router.Key{GroupVersionKind: a.gvk, Namespace: in.Rollout.Namespace, Name: name}
 	}
 	var all []mapping
-	taken := map[string]bool{}
+	named, seen, taken := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	for _, name := range t.Ambassador.Mappings {
+		named[name] = true
+	}
 	for i, name := range t.Ambassador.Mappings {
-		if name == "" || slices.Contains(t.Ambassador.Mappings[:i], name) {
+		if name == "" || seen[name] {
 			continue
 		}
+		seen[name] = true
 		m := mapping{key: key(name), canaryKey: key(name[:min(len(name), longest)] + suffix), index: i}
 		m.base, m.canary = in.Objects[m.key], in.Objects[m.canaryKey]
 		m.fault, m.on = m.faultOf(in)
-		if canary := m.canaryKey.Name; taken[canary] || slices.Contains(t.Ambassador.Mappings, canary) {
+		if canary := m.canaryKey.Name; taken[canary] || named[canary] {
 			m.fault, m.on = fmt.Sprintf("the canary of %s would be %s, which another entry of mappings stands for; rename one of them", m.key, m.canaryKey), m.key
 		}
 		taken[m.canaryKey.Name] = true
@@ -186,28 +196,34 @@ func (a adapter) write(in router.Input, want traffic.Routing) []router.Change {
 		if m.fault != "" {
 			continue
 		}
-		next := a.copied(in, m, want.Split.Canary)
-		if m.canary == nil || !router.Same(m.canary.Object, next.Object) {
-			changes = append(changes, router.Change{Key: m.canaryKey, Old: m.canary, New: next, Why: router.Shares(want.Split)})
+		content := m.content(in.Roles, want.Split.Canary)
+		if m.canary != nil && router.Owned(in.Rollout, m.canary) && router.Same(m.canary.Object["spec"], content) {
+			continue
 		}
+		changes = append(changes, router.Change{Key: m.canaryKey, Old: m.canary, New: a.made(in, m, content), Why: router.Shares(want.Split)})
 	}
 	return changes
 }
 
-// copied is the canary Mapping with a weight.
-func (a adapter) copied(in router.Input, m mapping, weight int32) *unstructured.Unstructured {
-	next := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"namespace": m.canaryKey.Namespace, "name": m.canaryKey.Name},
-	}}
+// content is the spec of the canary Mapping with a weight. It shares what is
+// below its fields with the Mapping that it is made from.
+func (m mapping) content(roles router.Roles, weight int32) map[string]any {
+	content := maps.Clone(router.Map(m.base.Object, "spec"))
+	content["service"] = replaced(router.Text(content, "service"), roles.StableService, roles.CanaryService)
+	content["weight"] = int64(weight)
+	return content
+}
+
+// made is the canary Mapping with that spec. What is there besides stays.
+func (a adapter) made(in router.Input, m mapping, content map[string]any) *unstructured.Unstructured {
+	tree := map[string]any{"metadata": map[string]any{"namespace": m.canaryKey.Namespace, "name": m.canaryKey.Name}}
 	if m.canary != nil {
-		next = m.canary.DeepCopy()
+		tree = maps.Clone(m.canary.Object)
 	}
+	tree["spec"] = content
+	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
 	next.SetGroupVersionKind(a.gvk)
 	router.Own(in.Rollout, next)
-	content := runtime.DeepCopyJSON(router.Map(m.base.Object, "spec"))
-	content["service"] = replaced(router.Text(content, "service"), in.Roles.StableService, in.Roles.CanaryService)
-	content["weight"] = int64(weight)
-	next.Object["spec"] = content
 	return next
 }
 

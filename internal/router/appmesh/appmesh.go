@@ -47,6 +47,7 @@ func New(o router.Options) router.Adapter {
 		Read:   a.read,
 		Write:  a.write,
 		Return: a.giveBack,
+		Owned:  a.owned,
 	}
 }
 
@@ -155,7 +156,7 @@ func (a adapter) read(in router.Input) []router.Entrance {
 		case r.fault != "":
 			e.Missing, e.Message = true, r.fault
 		default:
-			e.Generation = m.router.GetGeneration()
+			e.Generation, e.Subsets = m.router.GetGeneration(), true
 			e.Routing = traffic.Routing{Split: r.sides.Split(), CanaryHash: m.canaryHash(), StableHash: m.stableHash()}
 		}
 		entrances = append(entrances, e)

@@ -94,7 +94,7 @@ func TestWriteDividesRoutesOfEachKind(t *testing.T) {
 		"PAIR", "[{virtualNodeRef: {name: web-new}, weight: 30}, {virtualNodeRef: {name: web-old}, weight: 70}]"),
 		router.List(content(after, "web-router"), "spec", "routes"))
 	e := New(router.Options{}).Read(after)
-	if len(e) != 4 || e[2].Name != "VirtualRouter web-router/c" || e[2].Generation != 9 {
+	if len(e) != 4 || e[2].Name != "VirtualRouter web-router/c" || e[2].Generation != 9 || !e[2].Subsets {
 		t.Errorf("got %+v", e)
 	}
 }
