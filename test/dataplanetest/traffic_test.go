@@ -61,6 +61,17 @@ func (w *world) checkSplit(t *testing.T, weigh func(v1, v2 int)) {
 	w.awaitTraffic(t, "both versions", func(c load.Counts) bool {
 		return c.Failed == 0 && c.Answers["v1"] > 0 && c.Answers["v2"] > 0 && len(c.Answers) == 2
 	})
+	// Beside what is measured, requests that go on all the time: a change of
+	// weights must not lose one.
+	all, err := load.Start(t.Context(), w.options(100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if c := all.Stop(); c.Failed != 0 {
+			t.Errorf("%d of %d requests failed at some time: %v", c.Failed, c.Sent, c.Failures)
+		}
+	}()
 	w.measure(t, "v1", 0.8)
 	weigh(20, 80)
 	changed := time.Now()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/sluice-project/sluice/test/controlplane"
 	"github.com/sluice-project/sluice/test/load"
@@ -33,6 +35,11 @@ type world struct {
 	namespace string
 	// host is the name by which the gateway knows this namespace's application.
 	host string
+}
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logr.Discard()) // tests tell what they see
+	os.Exit(m.Run())
 }
 
 func newClient(t *testing.T, c controlplane.Cluster) client.Client {
