@@ -54,6 +54,10 @@ func (s *Source) routes(ctx context.Context, o *Observation) {
 			o.Entrances = append(o.Entrances, e)
 		}
 	}
+	if len(o.Routers) == 0 {
+		o.Problems = append(o.Problems, rollout.Problem{Path: "spec.strategy.canary.trafficRouting",
+			Message: "names no router that this build knows, so no traffic would ever move; name one, or remove the field"})
+	}
 }
 
 // gather reads the objects that an adapter wants to see. It gives why some
