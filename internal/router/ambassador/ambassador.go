@@ -192,6 +192,7 @@ func (m mapping) weight() int32 {
 
 func (a adapter) write(in router.Input, want traffic.Routing) []router.Change {
 	var changes []router.Change
+	why := router.Shares(want.Split)
 	for _, m := range a.mappings(in) {
 		if m.fault != "" {
 			continue
@@ -200,7 +201,7 @@ func (a adapter) write(in router.Input, want traffic.Routing) []router.Change {
 		if m.canary != nil && router.Owned(in.Rollout, m.canary) && router.Same(m.canary.Object["spec"], content) {
 			continue
 		}
-		changes = append(changes, router.Change{Key: m.canaryKey, Old: m.canary, New: a.made(in, m, content), Why: router.Shares(want.Split)})
+		changes = append(changes, router.Change{Key: m.canaryKey, Old: m.canary, New: a.made(in, m, content), Why: why})
 	}
 	return changes
 }
@@ -216,13 +217,15 @@ func (m mapping) content(roles router.Roles, weight int32) map[string]any {
 
 // made is the canary Mapping with that spec. What is there besides stays.
 func (a adapter) made(in router.Input, m mapping, content map[string]any) *unstructured.Unstructured {
-	tree := map[string]any{"metadata": map[string]any{"namespace": m.canaryKey.Namespace, "name": m.canaryKey.Name}}
+	tree := map[string]any{
+		"apiVersion": a.gvk.GroupVersion().String(), "kind": a.gvk.Kind,
+		"metadata": map[string]any{"namespace": m.canaryKey.Namespace, "name": m.canaryKey.Name},
+	}
 	if m.canary != nil {
 		tree = maps.Clone(m.canary.Object)
 	}
 	tree["spec"] = content
 	next := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(tree)}
-	next.SetGroupVersionKind(a.gvk)
 	router.Own(in.Rollout, next)
 	return next
 }
