@@ -2,7 +2,7 @@
 // Gateway API and of Traefik, a GatewayClass and a Gateway, and becomes Traefik.
 //
 // The law: what is installed comes from files that were built with the program
-// (hack/build-dataplane.sh); nothing is fetched. All of it is applied again at
+// (hack/build-dataplane.sh); nothing is fetched. What is missing is installed at
 // each start, so that a gateway that was killed comes back whole.
 package gateway
 
@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -139,7 +140,10 @@ func define(ctx context.Context, client dynamic.Interface, program string) error
 		if err := yaml.Unmarshal(data, &u.Object); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if err := apply(ctx, client, resource, "", u); err != nil {
+		undescribe(u.Object["spec"])
+		unstructured.RemoveNestedField(u.Object, "status")
+		_, err = client.Resource(resource).Create(ctx, u, metav1.CreateOptions{FieldManager: manager})
+		if err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		names = append(names, u.GetName())
@@ -152,6 +156,25 @@ func define(ctx context.Context, client dynamic.Interface, program string) error
 		}
 	}
 	return nil
+}
+
+// undescribe drops the prose from a definition: nobody reads it here, and it is
+// most of what the API server would have to work through. A property that is
+// called description has a schema for its value and stays.
+func undescribe(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		if _, prose := v["description"].(string); prose {
+			delete(v, "description")
+		}
+		for _, item := range v {
+			undescribe(item)
+		}
+	case []any:
+		for _, item := range v {
+			undescribe(item)
+		}
+	}
 }
 
 func established(ctx context.Context, client dynamic.ResourceInterface, name string) error {
@@ -182,7 +205,6 @@ func condition(u *unstructured.Unstructured, kind string) bool {
 }
 
 func apply(ctx context.Context, client dynamic.Interface, r schema.GroupVersionResource, namespace string, u *unstructured.Unstructured) error {
-	unstructured.RemoveNestedField(u.Object, "status")
 	_, err := client.Resource(r).Namespace(namespace).Apply(ctx, u.GetName(), u, metav1.ApplyOptions{FieldManager: manager, Force: true})
 	return err
 }
