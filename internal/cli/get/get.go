@@ -83,7 +83,7 @@ func Run(ctx context.Context, o *Options) error {
 	style := paint.Style{Colour: o.Session.Terminal && !o.NoColor}
 	if !o.Watch {
 		now := o.Session.Now()
-		sight, err := look.Through(c).At(ctx, key, now)
+		sight, err := look.Through(c, c).At(ctx, key, now)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func Run(ctx context.Context, o *Options) error {
 // without changes a terminal is drawn again each second, for the times in it.
 func follow(ctx context.Context, o *Options, c client.WithWatch, key types.NamespacedName, style paint.Style) error {
 	mirror := live.New(ctx, c, narrow(key))
-	eye := look.Through(mirror)
+	eye := look.Through(mirror, c)
 	screen := &screen{session: o.Session, style: style}
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()

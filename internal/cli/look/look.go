@@ -14,6 +14,8 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/explain"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
+	"github.com/sluice-project/sluice/internal/router"
+	"github.com/sluice-project/sluice/internal/router/registry"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,10 +34,12 @@ type Eye struct {
 	reader client.Reader
 }
 
-// Through makes an eye over a reader of whole, current objects.
-func Through(r client.Reader) *Eye {
+// Through makes an eye over a reader of whole, current objects. The objects of
+// routers are read through live, the API server itself: their kinds are known
+// only once a rollout names them.
+func Through(r, live client.Reader) *Eye {
 	r = lenient{r}
-	return &Eye{source: observe.Source{Reader: r, PodsAlways: true}, reader: r}
+	return &Eye{source: observe.Source{Reader: r, Live: live, PodsAlways: true, Routers: registry.All(router.Options{})}, reader: r}
 }
 
 // lenient is a reader that finds nothing where its user may not look for others
@@ -64,7 +68,7 @@ func (e *Eye) At(ctx context.Context, key types.NamespacedName, now time.Time) (
 	if err != nil {
 		return nil, err
 	}
-	return &Sight{observed: seen.Observed, images: images}, nil
+	return &Sight{observed: trusting(seen.Observed, now), images: images}, nil
 }
 
 // View is how the rollout looks at the given moment, if nothing has changed.

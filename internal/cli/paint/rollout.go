@@ -12,6 +12,10 @@ import (
 // Rollout is the whole view: header, blank line, tree.
 func (s Style) Rollout(v explain.View, now time.Time) string {
 	lines := append(s.header(v), "")
+	if v.Canary != nil && len(v.Canary.Entrances) > 0 {
+		lines = append(lines, s.entrances(v.Canary.Entrances)...)
+		lines = append(lines, "")
+	}
 	lines = append(lines, s.tree(v, now)...)
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -34,11 +38,17 @@ func (s Style) header(v explain.View) []string {
 	for _, p := range v.Problems {
 		add("Problem:", p)
 	}
+	for _, r := range v.Rivals {
+		add("Rival:", s.in(Yellow, r))
+	}
 	add("Strategy:", v.Strategy)
 	if c := v.Canary; c != nil {
 		add("  Step:", c.Step)
 		add("  SetWeight:", strconv.Itoa(int(c.SetWeight)))
 		add("  ActualWeight:", strconv.Itoa(int(c.ActualWeight)))
+		if c.Headroom != nil {
+			add("  Headroom:", s.headroom(*c.Headroom))
+		}
 	}
 	for i, image := range v.Images {
 		label := "Images:"

@@ -17,6 +17,7 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/spf13/cobra"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -29,6 +30,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // Session is the world of one run.
@@ -68,8 +70,18 @@ func (s *Session) Client() (client.WithWatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The kinds are few and known, so no discovery is needed before the first call.
-	return client.NewWithWatch(cfg, client.Options{Scheme: scheme, Mapper: mapper(scheme)})
+	http, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, err
+	}
+	// The kinds of the commands are few and known, so no discovery is needed before
+	// the first call; those of routers are asked for when a rollout names one.
+	others, err := apiutil.NewDynamicRESTMapper(cfg, http)
+	if err != nil {
+		return nil, err
+	}
+	known := meta.FirstHitRESTMapper{MultiRESTMapper: meta.MultiRESTMapper{mapper(scheme), others}}
+	return client.NewWithWatch(cfg, client.Options{HTTPClient: http, Scheme: scheme, Mapper: known})
 }
 
 // Namespace is the one that the flags or the kubeconfig name.
@@ -131,7 +143,7 @@ func (s *Session) Each(names []string, done string, ask func(client.WithWatch, t
 func Scheme() (*runtime.Scheme, error) {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
-		v1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme,
+		v1alpha1.AddToScheme, appsv1.AddToScheme, corev1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
 	} {
 		if err := add(s); err != nil {
 			return nil, err
@@ -141,7 +153,8 @@ func Scheme() (*runtime.Scheme, error) {
 }
 
 func mapper(scheme *runtime.Scheme) meta.RESTMapper {
-	versions := []schema.GroupVersion{v1alpha1.GroupVersion, appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion, policyv1.SchemeGroupVersion}
+	versions := []schema.GroupVersion{v1alpha1.GroupVersion, appsv1.SchemeGroupVersion, corev1.SchemeGroupVersion, policyv1.SchemeGroupVersion,
+		autoscalingv2.SchemeGroupVersion}
 	m := meta.NewDefaultRESTMapper(versions)
 	for _, gv := range versions {
 		for kind := range scheme.KnownTypes(gv) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/cli/manifest"
 	"github.com/sluice-project/sluice/internal/decide/validate"
 	"github.com/sluice-project/sluice/internal/decode"
 	appsv1 "k8s.io/api/apps/v1"
@@ -42,30 +43,30 @@ type stage struct {
 }
 
 // setUp picks the objects that play a part and checks them.
-func setUp(docs []document, name string) (*stage, error) {
+func setUp(docs []manifest.Document, name string) (*stage, error) {
 	s := &stage{}
 	var rollouts, faults []string
 	others := map[string]int{}
 	for _, d := range docs {
-		if d.kind() != v1alpha1.KindRollout {
+		if d.Kind() != v1alpha1.KindRollout {
 			played, err := s.other(d)
 			if err != nil {
 				return nil, err
 			}
 			if !played {
-				others[d.kind()]++
+				others[d.Kind()]++
 			}
 			continue
 		}
-		rollouts = append(rollouts, d.name())
-		if name != "" && d.name() != name {
+		rollouts = append(rollouts, d.Name())
+		if name != "" && d.Name() != name {
 			continue
 		}
-		ro, dropped := decode.Rollout(d.raw)
+		ro, dropped := decode.Rollout(d.Raw)
 		for _, f := range dropped {
 			faults = append(faults, strings.TrimSuffix(fmt.Sprintf("%s: Invalid value: %s: %s", f.Path, f.Value, f.Problem), ": "))
 		}
-		faults = append(faults, lines(validate.Strict(d.raw))...)
+		faults = append(faults, lines(validate.Strict(d.Raw))...)
 		s.rollout = ro
 		s.objects = append(s.objects, ro)
 	}
@@ -88,9 +89,9 @@ func setUp(docs []document, name string) (*stage, error) {
 }
 
 // other takes an object in that is no Rollout; false when it plays no part.
-func (s *stage) other(d document) (bool, error) {
+func (s *stage) other(d manifest.Document) (bool, error) {
 	var obj client.Object
-	switch d.kind() {
+	switch d.Kind() {
 	case "Service":
 		obj = &corev1.Service{}
 	case "PodDisruptionBudget":
@@ -100,12 +101,12 @@ func (s *stage) other(d document) (bool, error) {
 	default:
 		return false, nil
 	}
-	text, err := json.Marshal(d.raw)
+	text, err := json.Marshal(d.Raw)
 	if err == nil {
 		err = json.Unmarshal(text, obj)
 	}
 	if err != nil {
-		return false, fmt.Errorf("%s: %s %s: %w", d.from, d.kind(), d.name(), err)
+		return false, fmt.Errorf("%s: %s %s: %w", d.From, d.Kind(), d.Name(), err)
 	}
 	s.objects = append(s.objects, obj)
 	return true, nil

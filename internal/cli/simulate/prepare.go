@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/cli/manifest"
 	"github.com/sluice-project/sluice/internal/simulate"
 	"github.com/sluice-project/sluice/internal/simulate/model"
 	corev1 "k8s.io/api/core/v1"
@@ -20,7 +21,7 @@ type play struct {
 	changes []string
 }
 
-func prepare(o *Options, docs []document) (*play, error) {
+func prepare(o *Options, docs []manifest.Document) (*play, error) {
 	s, err := setUp(docs, o.Rollout)
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-project/sluice/internal/cli/manifest"
 	"github.com/sluice-project/sluice/internal/cli/paint"
 	"github.com/sluice-project/sluice/internal/cli/session"
 	"github.com/sluice-project/sluice/internal/simulate"
@@ -134,7 +135,7 @@ func Run(ctx context.Context, o *Options) error {
 	if !slices.Contains([]string{"", "Healthy", "Paused", "Degraded", "Progressing"}, o.Expect) {
 		return fmt.Errorf("unknown phase %q for --expect: want Healthy, Paused, Degraded or Progressing", o.Expect)
 	}
-	given, err := read(o.Session.In, o.Files)
+	given, err := manifest.Read(o.Session.In, o.Files)
 	if err != nil {
 		return err
 	}

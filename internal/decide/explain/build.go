@@ -39,6 +39,11 @@ func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], images map[s
 	v.Images = imagesOf(sets)
 	if ro.Spec.Strategy.Canary != nil {
 		v.Canary = canaryView(ro, sets)
+		v.Canary.Entrances, v.Canary.Headroom = entrances(o, &p), headroom(o)
+		v.Rivals = Rivals(p.Status.Progress)
+		if trafficRecord(p.Status.Progress) == nil {
+			v.Rivals = Rivals(ro.Status.Progress)
+		}
 	}
 	return v
 }

@@ -24,6 +24,8 @@ type View struct {
 	// Problems are what is wrong with the spec or with what it names, one
 	// sentence each, the field first.
 	Problems []string `json:"problems,omitempty"`
+	// Rivals are those who write what the rollout owns, one sentence each.
+	Rivals []string `json:"rivals,omitempty"`
 	// Strategy is Canary, BlueGreen or unknown.
 	Strategy string `json:"strategy"`
 	// Canary holds what only a canary has; nil for the other strategies.
@@ -43,6 +45,11 @@ type CanaryView struct {
 	SetWeight    int32 `json:"setWeight"`
 	ActualWeight int32 `json:"actualWeight"`
 	MaxWeight    int32 `json:"maxWeight"`
+	// Headroom is what stable could take back; nil while the canary has nothing
+	// that a router gave it.
+	Headroom *Headroom `json:"headroom,omitempty"`
+	// Entrances are the places where routers divide the traffic.
+	Entrances []Entrance `json:"entrances,omitempty"`
 }
 
 // Replicas are the pod counts of the whole rollout.

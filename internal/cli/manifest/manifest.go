@@ -1,4 +1,9 @@
-package simulate
+// Package manifest reads objects from files, folders, kustomizations and standard
+// input, as the commands that need no cluster are given them.
+//
+// Law: all objects are read or none, in their order; what cannot be read is named
+// with its file.
+package manifest
 
 import (
 	"bufio"
@@ -17,24 +22,41 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// document is one object of the input.
-type document struct {
-	// from is the file that it was read from.
-	from string
-	raw  map[string]any
+// Document is one object of the input.
+type Document struct {
+	// From is the file that it was read from.
+	From string
+	Raw  map[string]any
 }
 
-func (d document) kind() string { k, _ := d.raw["kind"].(string); return k }
+// Kind of the object.
+func (d Document) Kind() string { k, _ := d.Raw["kind"].(string); return k }
 
-func (d document) name() string {
-	m, _ := d.raw["metadata"].(map[string]any)
-	n, _ := m["name"].(string)
-	return n
+// Group of the object's kind, empty for the core.
+func (d Document) Group() string {
+	v, _ := d.Raw["apiVersion"].(string)
+	group, _, ok := strings.Cut(v, "/")
+	if !ok {
+		return ""
+	}
+	return group
 }
 
-// read reads all objects of files, folders, kustomizations and standard input.
-func read(stdin io.Reader, paths []string) ([]document, error) {
-	var out []document
+// Name of the object.
+func (d Document) Name() string { return d.meta("name") }
+
+// Namespace of the object, empty where it names none.
+func (d Document) Namespace() string { return d.meta("namespace") }
+
+func (d Document) meta(field string) string {
+	m, _ := d.Raw["metadata"].(map[string]any)
+	s, _ := m[field].(string)
+	return s
+}
+
+// Read reads all objects of files, folders, kustomizations and standard input.
+func Read(stdin io.Reader, paths []string) ([]Document, error) {
+	var out []Document
 	for _, path := range paths {
 		docs, err := readPath(stdin, path)
 		if err != nil {
@@ -48,7 +70,7 @@ func read(stdin io.Reader, paths []string) ([]document, error) {
 	return out, nil
 }
 
-func readPath(stdin io.Reader, path string) ([]document, error) {
+func readPath(stdin io.Reader, path string) ([]Document, error) {
 	if path == "-" {
 		text, err := io.ReadAll(stdin)
 		if err != nil {
@@ -74,7 +96,7 @@ func readPath(stdin io.Reader, path string) ([]document, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []document
+	var out []Document
 	for _, e := range entries {
 		if !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) || e.IsDir() {
 			continue
@@ -98,7 +120,7 @@ func kustomized(folder string) bool {
 }
 
 // build renders a kustomization as kubectl would.
-func build(folder string) ([]document, error) {
+func build(folder string) ([]Document, error) {
 	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
 		return nil, fmt.Errorf("kustomization %s: %w", folder, err)
@@ -111,8 +133,8 @@ func build(folder string) ([]document, error) {
 }
 
 // split takes a stream of YAML or JSON documents apart; lists are unfolded.
-func split(from string, text []byte) ([]document, error) {
-	var out []document
+func split(from string, text []byte) ([]Document, error) {
+	var out []Document
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
 	for {
 		doc, err := reader.Read()
@@ -129,18 +151,18 @@ func split(from string, text []byte) ([]document, error) {
 		if len(raw) == 0 {
 			continue
 		}
-		d := document{from, raw}
-		if d.kind() == "" {
+		d := Document{from, raw}
+		if d.Kind() == "" {
 			return nil, fmt.Errorf("%s: there is a document without a kind", from)
 		}
 		items, isList := raw["items"].([]any)
-		if !isList || !strings.HasSuffix(d.kind(), "List") {
+		if !isList || !strings.HasSuffix(d.Kind(), "List") {
 			out = append(out, d)
 			continue
 		}
 		for _, item := range items {
 			if o, ok := item.(map[string]any); ok {
-				out = append(out, document{from, o})
+				out = append(out, Document{from, o})
 			}
 		}
 	}
