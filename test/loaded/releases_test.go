@@ -60,7 +60,12 @@ type releases struct {
 	last int
 }
 
+// start begins once the gateway has taken up the application's route.
 func (r *releases) start(rate int) {
+	r.poll("the gateway to know the application", func() bool {
+		c, err := load.Send(r.Context(), r.options(100, r.app+"."+r.host), 50)
+		return err == nil && c.Failed == 0
+	})
 	run, err := load.Start(r.Context(), r.options(rate, r.app+"."+r.host))
 	if err != nil {
 		r.Fatal(err)
@@ -156,7 +161,7 @@ func (r *releases) poll(what string, done func() bool) {
 		select {
 		case <-tick.C:
 		case <-end:
-			r.Fatalf("%s: waiting for %s: %s", r.app, what, r.run.Counts())
+			r.Fatalf("%s: waiting in vain for %s", r.app, what)
 		case <-r.Context().Done():
 			r.Fatal(r.Context().Err())
 		}
