@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,6 +19,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
+	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/simulate/laws"
 	"github.com/sluice-project/sluice/internal/simulate/script"
 	"github.com/sluice-project/sluice/internal/simulate/store"
@@ -48,6 +50,8 @@ type instance struct {
 	next map[types.NamespacedName]time.Time
 	// last is when the last event of a kind arrives: events keep their order.
 	last map[plan.Kind]time.Time
+	// routes are the objects that the routers of each rollout were read from.
+	routes map[types.NamespacedName][]router.Key
 }
 
 // lease is the time that is left to write.
@@ -63,16 +67,17 @@ func (w *World) startInstance(l lease, view *store.View) *instance {
 	i := &instance{
 		w: w, lease: l, alive: true, view: view.Sharing(),
 		next: map[types.NamespacedName]time.Time{}, last: map[plan.Kind]time.Time{},
-		plans: map[types.NamespacedName]*reconcile.Plan{},
+		plans: map[types.NamespacedName]*reconcile.Plan{}, routes: map[types.NamespacedName][]router.Key{},
 	}
 	i.view.Index(observe.IndexOwner, observe.OwnerIndex)
 	guard := observe.NewGuard(i.view)
 	writer := w.store.Client(store.Hooks{Before: i.before, After: i.after}).Sharing()
 	i.loop = &reconcile.Loop{
-		Source: &observe.Source{Reader: i.view, Live: w.store.Client(store.Hooks{}).Sharing(), Indexed: true, Guard: guard,
+		Source: &observe.Source{Reader: i.view, Live: w.store.Client(store.Hooks{}).Sharing(), Indexed: true, Guard: guard, Routers: w.routers,
 			OnStaleRead: func(types.NamespacedName, *observe.StaleError) { i.pass.Live = true }},
 		Actor:  &act.Actor{Client: writer, Events: i, Lease: l, Guard: guard, Clock: w.line.Now},
 		Decide: i.decide,
+		OnPass: i.passed,
 		Log:    logr.Discard(),
 	}
 	w.instances = append(w.instances, i)
@@ -140,7 +145,7 @@ func (i *instance) stop() {
 // heard has a watch event arrive after its delay, never before an earlier one.
 func (i *instance) heard(e *store.Event) {
 	switch e.Kind {
-	case plan.KindRollout, plan.KindReplicaSet, plan.KindService:
+	case plan.KindRollout, plan.KindReplicaSet, plan.KindService, plan.KindRouter:
 	default:
 		return
 	}
@@ -183,6 +188,8 @@ func (i *instance) concern(e *store.Event) {
 	switch obj := e.Object().(type) {
 	case *v1alpha1.Rollout:
 		i.enqueue(e.Key)
+	case *unstructured.Unstructured:
+		i.concernRoute(obj)
 	case *appsv1.ReplicaSet:
 		if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
 			if owner.Kind == v1alpha1.KindRollout {
@@ -298,6 +305,10 @@ func (w *World) touch(r *store.Request) {
 		obj = &v1alpha1.Rollout{}
 	case plan.KindReplicaSet:
 		obj = &appsv1.ReplicaSet{}
+	case plan.KindRouter:
+		u := &unstructured.Unstructured{}
+		u.SetGroupVersionKind(r.Object.GetObjectKind().GroupVersionKind())
+		obj = u
 	default:
 		return
 	}

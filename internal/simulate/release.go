@@ -330,7 +330,7 @@ func (p *player) finish(ctx context.Context) (*Timeline, error) {
 	w := p.world
 	p.collect(ctx)
 	p.out.End, p.out.Now = w.line.Now().Sub(p.from), w.line.Now()
-	src := observe.Source{Reader: w.store.Client(store.Hooks{}), PodsAlways: true}
+	src := observe.Source{Reader: w.store.Client(store.Hooks{}), PodsAlways: true, Routers: w.routers}
 	o, err := src.Rollout(ctx, p.key, p.out.Now)
 	if err != nil {
 		return nil, err

@@ -47,6 +47,7 @@ func (w *World) Settle(ctx context.Context) {
 
 func (w *World) healFaults() {
 	until := w.line.Now()
+	w.plane.Heal()
 	w.faults.refuse, w.faults.stale, w.faults.conflict, w.faults.crash = nil, nil, 0, 0
 	for k := range w.faults.drop {
 		delete(w.faults.drop, k)
@@ -118,6 +119,7 @@ func (w *World) judgeEnd(ctx context.Context, ro *v1alpha1.Rollout) {
 	for _, found := range laws.JudgeEnd(end) {
 		w.judge.Break(found.Law, "rollout %s: %s", key.Name, found.Detail)
 	}
+	w.judge.EndOfTraffic(st.Rollout, phase)
 }
 
 // String tells how a random run went.

@@ -136,6 +136,9 @@ func (t *trace) wrote(i *instance, r *store.Request, before, after client.Object
 		name = i.pass.Key.Name
 	}
 	what := t.describe(r, before, after)
+	if r.Kind == plan.KindRouter {
+		what = tellRoute(r, i.ordered(r))
+	}
 	if err != nil {
 		what += ": " + err.Error()
 	}
@@ -164,6 +167,9 @@ func (t *trace) describe(r *store.Request, before, after client.Object) string {
 func (i *instance) reason(r *store.Request) string {
 	if i.pass == nil || i.pass.Plan == nil {
 		return ""
+	}
+	if s := i.ordered(r); s != nil {
+		return s.Why
 	}
 	for _, a := range i.pass.Plan.Actions {
 		if t := a.Target(); t.Kind == r.Kind && t.Name == r.Key.Name {

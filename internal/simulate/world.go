@@ -19,6 +19,9 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/router"
+	"github.com/sluice-project/sluice/internal/router/registry"
+	"github.com/sluice-project/sluice/internal/simulate/dataplane"
 	"github.com/sluice-project/sluice/internal/simulate/laws"
 	"github.com/sluice-project/sluice/internal/simulate/model"
 	"github.com/sluice-project/sluice/internal/simulate/script"
@@ -50,8 +53,12 @@ type World struct {
 	cluster *model.Cluster
 	user    *store.Client
 	judge   *laws.Judge
-	decide  Decision
-	rng     *rand.Rand
+	plane   *dataplane.Plane
+	routers []router.Adapter
+	// shares are the last that were told of each rollout.
+	shares map[types.NamespacedName]string
+	decide Decision
+	rng    *rand.Rand
 
 	start     time.Time
 	instances []*instance
@@ -83,6 +90,8 @@ func New(o Options) *World {
 	w.line = timeline.New(w.start, order)
 	w.store = store.New(w.line.Now)
 	w.judge = laws.NewJudge(w.store, w.line.Now)
+	w.usePlane(registry.All(router.Options{}), o.Seed)
+	w.judge.Routers = w.routers
 	w.trace.world = w
 	w.store.Subscribe(w.hear)
 	w.cluster = model.New(w.line, w.store, model.Options{Default: o.Pods, Jitter: jitter}, w.refuseCluster)
@@ -113,6 +122,7 @@ func (w *World) hear(e *store.Event) {
 	if !w.unjudged {
 		w.judge.Heard(e)
 	}
+	w.plane.Heard(e)
 	for _, i := range w.instances {
 		i.heard(e)
 	}
@@ -214,7 +224,7 @@ type refusal struct {
 
 func (f *faults) refusal(now time.Time, r *store.Request) error {
 	for _, x := range f.refuse {
-		if now.Before(x.until) && (x.kind == r.Kind || x.kind == "") {
+		if now.Before(x.until) && (x.kind == r.Kind || x.kind == kindOf(r) || x.kind == "") {
 			return answer(x.code, r)
 		}
 	}
@@ -271,7 +281,7 @@ func (w *World) Inject(f script.Fault) error {
 
 // watched are the kinds that the controller's cache holds.
 func watched() []plan.Kind {
-	return []plan.Kind{plan.KindRollout, plan.KindReplicaSet, plan.KindService}
+	return []plan.Kind{plan.KindRollout, plan.KindReplicaSet, plan.KindService, plan.KindRouter}
 }
 
 func concerned(f script.Fault) []plan.Kind {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/simulate/store"
 	"github.com/sluice-project/sluice/internal/simulate/timeline"
@@ -44,6 +45,9 @@ type Plane struct {
 	client  *store.Client
 	proxies [proxies]*proxy
 	pending bool
+	// active is set once there is something to carry out: a cluster without routers
+	// costs nothing.
+	active bool
 
 	lag     time.Duration
 	refuses time.Time
@@ -117,6 +121,9 @@ func (p *Plane) stretch(d time.Duration) time.Duration {
 
 // Heard passes a change of the store on to the proxies.
 func (p *Plane) Heard(e *store.Event) {
+	if !p.active && !p.start(e) {
+		return
+	}
 	switch o := e.Object().(type) {
 	case *unstructured.Unstructured:
 		if e.Old != nil && e.New != nil && e.Old.GetGeneration() == e.New.GetGeneration() && sameAnnotations(e) {
@@ -136,6 +143,25 @@ func (p *Plane) Heard(e *store.Event) {
 	case *corev1.Pod:
 		p.soon()
 	}
+}
+
+// start has the proxies begin, with what there is by now, once an event shows
+// that there is a route or a rollout that has routers.
+func (p *Plane) start(e *store.Event) bool {
+	if ro, ok := e.New.(*v1alpha1.Rollout); ok {
+		p.active = rollout.Routed(ro)
+	} else {
+		p.active = e.Kind == plan.KindRouter
+	}
+	if !p.active {
+		return false
+	}
+	for _, o := range p.store.All(plan.KindService) {
+		for _, x := range p.proxies {
+			x.services[types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}] = o.(*corev1.Service)
+		}
+	}
+	return true
 }
 
 func sameAnnotations(e *store.Event) bool {
@@ -241,6 +267,9 @@ func (p *Plane) condition(u *unstructured.Unstructured, kind, status, reason str
 type Flow struct {
 	Proxy int
 	Entrance
+	// Slow is set for a proxy that is later than the rollout allows for, and does
+	// not say so.
+	Slow bool
 }
 
 // Flows are what all proxies do for a rollout.
@@ -249,11 +278,15 @@ func (p *Plane) Flows(ro *v1alpha1.Rollout) []Flow {
 	for i, x := range p.proxies {
 		for _, e := range Look(p.Adapters, ro, x) {
 			if !e.Missing {
-				out = append(out, Flow{i, e})
+				out = append(out, Flow{i, e, !e.Late && p.lag > usual && p.lag > settle(ro)})
 			}
 		}
 	}
 	return out
+}
+
+func settle(ro *v1alpha1.Rollout) time.Duration {
+	return time.Duration(ro.Spec.Strategy.Canary.TrafficRouting.SettleSeconds) * time.Second / 2 // jitter doubles a delay
 }
 
 // Route implements Objects.

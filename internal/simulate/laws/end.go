@@ -86,11 +86,18 @@ func judgeAborted(e End, found func(Law, string, ...any)) {
 		return
 	}
 	for i := range e.Sets {
-		if rs := &e.Sets[i]; rs != stable && *rs.Spec.Replicas != 0 {
+		if rs := &e.Sets[i]; rs != stable && *rs.Spec.Replicas != 0 && !keptForGood(e.Rollout, rs) {
 			found(Abort, "aborted with stable whole, and %s still has %d pods ordered", rs.Name, *rs.Spec.Replicas)
 		}
 	}
 	if *stable.Spec.Replicas != want && st.Progress.Restart == nil {
 		found(Abort, "aborted, and stable has %d pods ordered of %d", *stable.Spec.Replicas, want)
 	}
+}
+
+// keptForGood tells that the spec has an aborted set keep its pods.
+func keptForGood(ro *v1alpha1.Rollout, rs *appsv1.ReplicaSet) bool {
+	c := ro.Spec.Strategy.Canary
+	return c != nil && c.TrafficRouting != nil && c.AbortScaleDownDelaySeconds != nil && *c.AbortScaleDownDelaySeconds <= 0 &&
+		rs.Labels[v1alpha1.LabelPodTemplateHash] == ro.Status.CurrentPodHash
 }

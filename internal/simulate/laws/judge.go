@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/reconcile"
+	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/simulate/store"
 )
 
@@ -36,6 +37,8 @@ type Pass struct {
 // Judge sees everything and remembers what the laws need.
 type Judge struct {
 	Violations []Violation
+	// Routers are the kinds of router whose objects can be read.
+	Routers []router.Adapter
 
 	store   *store.Store
 	now     func() time.Time
@@ -66,6 +69,7 @@ type story struct {
 	// passes were made since a time.
 	passes int
 	since  time.Time
+	flow   *flowStory
 }
 
 // eviction is a pod of a set that was evicted at a version.
@@ -108,6 +112,9 @@ func (j *Judge) check(l Law, key types.NamespacedName, found string) {
 
 // Heard sees every change of the store, whoever made it.
 func (j *Judge) Heard(e *store.Event) {
+	if e.Kind == plan.KindRouter || e.Kind == plan.KindService {
+		j.heardTraffic(e)
+	}
 	switch e.Kind {
 	case plan.KindReplicaSet:
 		j.heardSet(e)
@@ -173,6 +180,10 @@ func (j *Judge) Wrote(p *Pass, r *store.Request, before, after client.Object, er
 		return
 	}
 	switch {
+	case r.Kind == plan.KindRouter && r.Verb == store.Delete:
+		j.wroteRoute(p, before, nil)
+	case r.Kind == plan.KindRouter:
+		j.wroteRoute(p, before, after)
 	case r.Verb == store.Create:
 		j.created(p, after)
 	case r.Verb == store.Evict:
@@ -242,6 +253,7 @@ func (j *Judge) hot(p *Pass) {
 // Ended judges a pass as a whole.
 func (j *Judge) Ended(p *Pass, out reconcile.Outcome) {
 	j.hot(p)
+	j.heldBack(p)
 	if out.Panic {
 		j.check(Total, p.Key, out.Err.Error())
 	}

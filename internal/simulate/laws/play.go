@@ -27,6 +27,7 @@ func Play(o rollout.Observed, p *reconcile.Plan, now time.Time) rollout.Observed
 		ro.Annotations = annotated(ro.Annotations, p.Own.Annotations)
 	}
 	if p.WriteStatus {
+		o.Entrances = turned(o.Entrances, ro.Status.Canary.StablePingPong, p.Status.Canary.StablePingPong)
 		ro.Status = p.Status
 	}
 	o.Rollout = &ro
@@ -38,6 +39,7 @@ func playAll(o rollout.Observed, actions []plan.Action, now time.Time) rollout.O
 		o.Sets = slices.Clone(o.Sets)
 		o.Pods = slices.Clone(o.Pods)
 		o.Services = maps.Clone(o.Services)
+		o.Entrances = slices.Clone(o.Entrances)
 	}
 	for _, a := range actions {
 		o = playOne(o, a, now)
@@ -73,6 +75,17 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 				o = oneFewer(o, p.Set, p.Ready)
 			}
 		}
+	case plan.SetRouting:
+		for i := range o.Entrances {
+			e := &o.Entrances[i]
+			if e.Router != a.Router || e.Missing || e.Unread != "" {
+				continue
+			}
+			e.Routing, e.Drift, e.Writer = a.Want, false, ""
+			if !e.Subsets {
+				e.Routing.CanaryHash, e.Routing.StableHash = "", ""
+			}
+		}
 	case plan.SwitchService:
 		svc := o.Services[a.Ref.Name]
 		svc.Hash, svc.ManagedBy = a.To, a.ManagedBy
@@ -82,6 +95,21 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 		o.Services[a.Ref.Name] = svc
 	}
 	return o
+}
+
+// turned gives the entrances as they are read once a ping-pong pair has changed
+// places.
+func turned(entrances []rollout.Entrance, was, is v1alpha1.PingPongType) []rollout.Entrance {
+	pong := func(t v1alpha1.PingPongType) bool { return t != v1alpha1.PingPongPing }
+	if pong(was) == pong(is) {
+		return entrances
+	}
+	out := slices.Clone(entrances)
+	for i := range out {
+		s := &out[i].Routing.Split
+		s.Canary, s.Stable = s.Stable, s.Canary
+	}
+	return out
 }
 
 // oneFewer takes a pod that is gone out of its set's counts.
@@ -131,6 +159,10 @@ func reannotated(s rollout.Set, pairs []plan.Pair) rollout.Set {
 			s.Desired = int32(n)
 		case v1alpha1.AnnotationPromoted:
 			s.Promoted = int64(n)
+		case v1alpha1.AnnotationScaleDownDeadline:
+			if s.ScaleDownAt, err = time.Parse(time.RFC3339, p.Value); err != nil {
+				s.ScaleDownAt = time.Time{}
+			}
 		}
 	}
 	return s

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/simulate/store"
 )
 
@@ -126,18 +127,23 @@ func (j *Judge) resized(p *Pass, before, after *appsv1.ReplicaSet) {
 	ro, st := p.Observed.Rollout, &p.Plan.Status
 	b, a := j.sizes(p, ro, after, before)
 	allowed := AllowanceOf(ro)
+	routed := rollout.Routed(ro)
+	if routed {
+		allowed.Surge += 1 << 20 // pods are capacity for the traffic, beside stable
+		j.shrunk(p, before, after)
+	}
 	if found := JudgeBudget(allowed, b, a); found != "" {
 		j.check(Budget, p.Key, fmt.Sprintf("%s from %d to %d: %s", after.Name, *before.Spec.Replicas, *after.Spec.Replicas, found))
 	}
 	hash := after.Labels[v1alpha1.LabelPodTemplateHash]
-	if *after.Spec.Replicas == 0 && j.room(p.Key.Namespace, ro, allowed) {
+	if *after.Spec.Replicas == 0 && !routed && j.room(p.Key.Namespace, ro, allowed) {
 		j.check(Unroute, p.Key, j.named(p.Key.Namespace, after.Name, hash))
 	}
 	canary, stable := hash == st.CurrentPodHash && hash != st.StableRS, hash == st.StableRS
 	if r := st.Progress; r != nil && r.Aborted {
 		j.check(Abort, p.Key, JudgeAbort(allowed.Replicas, *before.Spec.Replicas, *after.Spec.Replicas, canary, stable))
 	}
-	if canary || stable {
+	if (canary || stable) && !routed {
 		j.headed(p, before, after)
 	}
 }
@@ -279,6 +285,7 @@ func (j *Judge) evicted(p *Pass, pod *corev1.Pod) {
 func (j *Judge) recorded(p *Pass, before, after *v1alpha1.Rollout) {
 	s := j.story(p.Key)
 	b, a := &before.Status, &after.Status
+	j.observedWeights(p, before, after)
 	if p.Observed != nil && a.HPAReplicas != b.HPAReplicas && a.HPAReplicas > AllowanceOf(p.Observed.Rollout).Replicas {
 		j.check(Scaling, p.Key, fmt.Sprintf("the scale subresource tells of %d pods where %d are wanted", a.HPAReplicas, AllowanceOf(p.Observed.Rollout).Replicas))
 	}
