@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
@@ -122,7 +120,7 @@ func experiments(s Subject) error {
 			return err
 		}
 	}
-	if d := cmp.Diff(before, t.objects); d != "" {
+	if d := diff(before, t.objects); d != "" {
 		return fmt.Errorf("experiments left something behind (-before +after):\n%s", d)
 	}
 	return nil
@@ -212,7 +210,7 @@ func noTrace(s Subject) error {
 		if err := t.write(t.want(0)); err != nil {
 			return err
 		}
-		if d := cmp.Diff(before, t.objects); d != "" {
+		if d := diff(before, t.objects); d != "" {
 			return fmt.Errorf("managed routes left something behind (-before +after):\n%s", d)
 		}
 	}
@@ -319,7 +317,7 @@ func (t *trial) othersWork() error {
 		if e.Missing {
 			continue
 		}
-		if d := cmp.Diff(plain(want), plain(e.Routing)); d != "" {
+		if d := diff(plain(want), plain(e.Routing)); d != "" {
 			return fmt.Errorf("%s is there and was not written (-want +got):\n%s", e.Name, d)
 		}
 	}
@@ -406,7 +404,7 @@ func returned(s Subject) error {
 		return err
 	}
 	for k := range s.Objects {
-		if d := cmp.Diff(content(fresh.objects[k]), content(t.objects[k])); d != "" {
+		if d := diff(content(fresh.objects[k]), content(t.objects[k])); d != "" {
 			return fmt.Errorf("%s after a release that let go differs from one without a release:\n%s", k, d)
 		}
 	}
@@ -427,7 +425,7 @@ func (t *trial) letGo() error {
 			continue
 		}
 		want := traffic.Routing{Split: traffic.New(t.max(), 0)}
-		if d := cmp.Diff(want, plain(e.Routing)); d != "" {
+		if d := diff(want, plain(e.Routing)); d != "" {
 			return fmt.Errorf("%s was let go and still says (-want +got):\n%s", e.Name, d)
 		}
 	}

@@ -43,6 +43,7 @@ func foreign(s Subject) error {
 		plant(planted, k, planted.Objects[k].Object, nil, &n)
 		mark(planted.Objects[k].Object, &n)
 	}
+	planted = planted.admitted()
 	t := newTrial(planted, 0)
 	if err := t.write(t.want(0)); err != nil {
 		return err
@@ -61,7 +62,7 @@ func foreign(s Subject) error {
 	if err := t.write(t.want(0)); err != nil {
 		return err
 	}
-	if d := cmp.Diff(first, t.objects); d != "" {
+	if d := diff(first, t.objects); d != "" {
 		return fmt.Errorf("after a release the objects are not as before (-before +after):\n%s", d)
 	}
 	if err := keptOnMade(t); err != nil {
@@ -188,7 +189,7 @@ func marks(node any, at Path) []string {
 // must be the same ones exactly.
 func survived(k router.Key, before, after []string, exactly bool) error {
 	if exactly {
-		if d := cmp.Diff(before, after); d != "" {
+		if d := diff(before, after); d != "" {
 			return fmt.Errorf("%s: what others added has changed (-before +after):\n%s", k, d)
 		}
 		return nil
@@ -284,7 +285,7 @@ func another(v any) any {
 
 // sequences walks through random wants: each is reached in one write.
 func sequences(s Subject) error {
-	for seed := range uint64(60) {
+	for seed := range uint64(25) {
 		d := rand.New(rand.NewPCG(seed, 1)).IntN
 		t := newTrial(s, 0)
 		if s.has(router.MaxWeight) && d(2) == 0 {

@@ -25,7 +25,7 @@ func bytesAsDice(data []byte) dice {
 }
 
 // hostileSeeds is how many mangled worlds one run of the suite looks at.
-const hostileSeeds = 1500
+const hostileSeeds = 200
 
 func hostileObjects(s Subject) error {
 	for seed := range uint64(hostileSeeds) {

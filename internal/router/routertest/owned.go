@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/sluice-project/sluice/internal/decide/traffic"
@@ -18,11 +17,6 @@ func ownsWhatItWrites(s Subject) error {
 	t := newTrial(s, 0)
 	if t.Adapter.Owned == nil {
 		return errors.New("it does not say what it owns")
-	}
-	if t.Admit != nil {
-		for _, obj := range t.objects {
-			t.Admit(obj)
-		}
 	}
 	wants := []traffic.Routing{t.want(0), t.want(30)}
 	for _, id := range t.routes() {
@@ -74,7 +68,7 @@ func onlyOwnedOf(key router.Key, old, now *unstructured.Unstructured, before, af
 				}
 			}
 		}
-		if d := cmp.Diff(pruned(a), pruned(b)); d != "" {
+		if d := diff(pruned(a), pruned(b)); d != "" {
 			return fmt.Errorf("more than what is owned by its %s has changed:\n%s", name, d)
 		}
 	}

@@ -79,6 +79,17 @@ func (s Subject) has(f router.Feature) bool {
 	return s.Adapter.Has(f) && !slices.Contains(s.Lacks, f)
 }
 
+// admitted has the objects as the API server gives them back.
+func (s Subject) admitted() Subject {
+	s.Objects = clone(s.Objects)
+	if s.Admit != nil {
+		for _, obj := range s.Objects {
+			s.Admit(obj)
+		}
+	}
+	return s
+}
+
 func (s Subject) closed(k router.Key, p Path) bool {
 	return s.Closed != nil && s.Closed(k, p)
 }
@@ -123,6 +134,7 @@ func checks() []check {
 // Run holds the subject to every check whose features it has.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
+	s = s.admitted()
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
 			if reason, ok := s.Without[c.name]; ok {
@@ -142,6 +154,7 @@ func Run(t *testing.T, s Subject) {
 
 // Fuzz lets the fuzzer choose how objects are mangled.
 func Fuzz(f *testing.F, s Subject) {
+	s = s.admitted()
 	f.Add([]byte{1, 2, 3})
 	f.Add([]byte("the fuzzer's bytes are the dice of the suite"))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -155,7 +168,7 @@ func Fuzz(f *testing.F, s Subject) {
 // and a write of another weight. Hand in an object with about a hundred rules.
 func Bench(b *testing.B, s Subject) {
 	b.Helper()
-	t := newTrial(s, 0)
+	t := newTrial(s.admitted(), 0)
 	if err := t.write(t.want(10)); err != nil {
 		b.Fatal(err)
 	}
