@@ -116,7 +116,7 @@ func (w *world) await(t *testing.T, what string, done func(context.Context) (boo
 }
 
 func (w *world) options(rate int) load.Options {
-	return load.Options{URL: w.gateway, Host: w.host, Rate: rate}
+	return load.Options{URL: w.gateway, Host: w.host, Rate: rate, Timeout: patience / 2}
 }
 
 // awaitPods returns when so many pods of a version satisfy a condition.
