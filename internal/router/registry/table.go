@@ -28,6 +28,7 @@ func traits() []trait {
 		{router.Acknowledges, "tells whether a change is live"},
 		{router.ForeignBackends, "other destinations are kept"},
 		{router.Creates, "makes objects of its own"},
+		{router.StableAlwaysServes, "serves nobody once stable has no pod"},
 	}
 }
 
