@@ -122,6 +122,9 @@ const (
 	RolloutHealthy        RolloutConditionType = "Healthy"
 	// RolloutRivalWriter is true while somebody else writes what the rollout owns.
 	RolloutRivalWriter RolloutConditionType = "RivalWriter"
+	// RolloutServiceStranded is true while a Service of the spec serves and has no
+	// ready pod.
+	RolloutServiceStranded RolloutConditionType = "ServiceStranded"
 )
 
 // Condition reasons of a Rollout.

@@ -95,6 +95,7 @@ func service(svc *corev1.Service) rollout.Service {
 		Version:   svc.ResourceVersion,
 		Hash:      svc.Spec.Selector[v1alpha1.LabelPodTemplateHash],
 		ManagedBy: svc.Annotations[v1alpha1.AnnotationManagedBy],
+		Selector:  svc.Spec.Selector,
 	}
 }
 

@@ -25,11 +25,15 @@ type Verify func(ctx context.Context, in router.Input, entrances []router.Entran
 // routes reads the routers of a rollout, live: their objects are what licenses
 // emptying a set, so no cached view will do. A router that cannot be read hides
 // nothing of the others.
-func (s *Source) routes(ctx context.Context, o *Observation) {
+//
+// While nothing is under way, a read that failed for a moment fails the look: it
+// is made again soon, and a rollout at rest is not told to be in motion.
+func (s *Source) routes(ctx context.Context, o *Observation) error {
 	ro := o.Rollout
 	if !rollout.Routed(ro) {
-		return
+		return nil
 	}
+	rest := ro.Status.StableRS != "" && ro.Status.StableRS == ro.Status.CurrentPodHash
 	roles := router.Roles{}
 	roles.CanaryService, roles.StableService = rollout.Services(ro)
 	for _, a := range s.Routers {
@@ -37,7 +41,13 @@ func (s *Source) routes(ctx context.Context, o *Observation) {
 			continue
 		}
 		b := router.Bound{Adapter: a, Input: router.Input{Rollout: ro, Roles: roles, Objects: router.Objects{}}}
-		unread := s.gather(ctx, o, &b)
+		unread, err := s.gather(ctx, o, &b)
+		if err != nil && rest && !apierrors.IsForbidden(err) {
+			return fmt.Errorf("read the objects of %s: %s: %w", a.Name, unread, err)
+		}
+		if err != nil {
+			unread += ": " + err.Error()
+		}
 		o.Routers = append(o.Routers, b)
 		entrances := a.Survey(b.Input)
 		if unread == "" {
@@ -58,12 +68,13 @@ func (s *Source) routes(ctx context.Context, o *Observation) {
 		o.Problems = append(o.Problems, rollout.Problem{Path: "spec.strategy.canary.trafficRouting",
 			Message: "names no router that this build knows, so no traffic would ever move; name one, or remove the field"})
 	}
+	return nil
 }
 
-// gather reads the objects that an adapter wants to see. It gives why some
-// could not be read; a kind that the cluster does not serve is a problem of the
+// gather reads the objects that an adapter wants to see. It gives one that could
+// not be read, and why; a kind that the cluster does not serve is a problem of the
 // rollout instead.
-func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (unread string) {
+func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (unread string, failed error) {
 	keys := b.Adapter.Keys(b.Input.Rollout, b.Input.Roles)
 	asked := map[router.Key]bool{}
 	for round := 0; len(keys) > 0 && round <= router.FollowRounds; round++ {
@@ -88,7 +99,7 @@ func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (u
 					Message: fmt.Sprintf("the cluster does not serve %s; install the CustomResourceDefinitions of %s", k.GroupVersion().String()+" "+k.Kind, b.Adapter.Name),
 					OnKind:  "CustomResourceDefinition", OnName: k.Kind})
 			case !apierrors.IsNotFound(err):
-				unread = fmt.Sprintf("%s: %v", k, err)
+				unread, failed = k.String(), err
 			}
 		}
 		keys = nil
@@ -96,7 +107,7 @@ func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (u
 			keys = b.Adapter.Follow(b.Input)
 		}
 	}
-	return unread
+	return unread, failed
 }
 
 // notServed tells that the API server does not know the kind.

@@ -146,6 +146,7 @@ func set(rs *appsv1.ReplicaSet, adopt bool) rollout.Set {
 		Adopt:           adopt,
 		Deleting:        rs.DeletionTimestamp != nil,
 		Experiment:      rs.Annotations[v1alpha1.AnnotationExperimentName] != "",
+		Labels:          rs.Labels,
 		Annotations:     rs.Annotations,
 	}
 	if adopt {

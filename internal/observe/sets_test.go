@@ -129,7 +129,7 @@ func TestReadingASet(t *testing.T) {
 		Spec: 3, Replicas: 3, Ready: 2, Available: 1, Observed: true, Adopt: true,
 		Owners:      []plan.Owner{{APIVersion: "v1", Kind: "ConfigMap", Name: "bill", UID: "cm"}},
 		ScaleDownAt: time.Date(2026, 1, 2, 3, 5, 0, 0, time.UTC),
-		Failure:     "exceeded quota", FailureReason: "FailedCreate", Annotations: rs.Annotations,
+		Failure:     "exceeded quota", FailureReason: "FailedCreate", Labels: rs.Labels, Annotations: rs.Annotations,
 	}
 	if diff := cmp.Diff(want, set(rs, true)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -156,7 +156,9 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if err := v.judge(ctx, &o.Observed, m.problems); err != nil {
 		return err
 	}
-	s.routes(ctx, o)
+	if err := s.routes(ctx, o); err != nil {
+		return err
+	}
 	o.Dropped = dropped(ro)
 	if o.Template.NameTaken, err = v.nameTaken(ctx, &o.Observed); err != nil {
 		return fmt.Errorf("look for a ReplicaSet of the new name: %w", err)

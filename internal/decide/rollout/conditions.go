@@ -128,7 +128,7 @@ func conditions(v *view, r *record, st *v1alpha1.RolloutStatus, progressed, heal
 	}
 	enough := st.AvailableReplicas >= v.budget.Replicas
 	w.say(v1alpha1.RolloutAvailable, truth(enough), v1alpha1.ReasonAvailable, availableText(enough), now)
-	w.list = rivals(r, failure(v, w.list, now), now)
+	w.list = strandedCondition(v, rivals(r, failure(v, w.list, now), now), now)
 	done := st.StableRS != "" && st.StableRS == st.CurrentPodHash
 	w.say(v1alpha1.RolloutCompleted, truth(done), v1alpha1.ReasonRolloutCompleted, completedText(done), now)
 	return w.list

@@ -138,6 +138,7 @@ func assemble(v *view, r *record, w writes, progressed bool) plan.Plan[v1alpha1.
 	p.Notes = append(p.Notes, pauseNotes(v, r)...)
 	p.Notes = append(p.Notes, droppedNotes(v)...)
 	p.Notes = append(p.Notes, createErrorNotes(v, &st)...)
+	p.Notes = append(p.Notes, strandedNotes(v, &st)...)
 	p.Waiting = waiting(v, r, &st)
 	return p
 }

@@ -87,6 +87,8 @@ type Set struct {
 	Deleting bool
 	// Experiment is set for sets that belong to an experiment step.
 	Experiment bool
+	// Labels are those of the set, which has the labels of its template.
+	Labels map[string]string
 	// Annotations are those copied from the rollout, to see what is missing.
 	Annotations map[string]string
 }
@@ -115,6 +117,8 @@ type Service struct {
 	Hash string
 	// ManagedBy is the managed-by annotation.
 	ManagedBy string
+	// Selector is all of its selector.
+	Selector map[string]string
 }
 
 // Problem is one thing that is wrong with the object or with what it names.

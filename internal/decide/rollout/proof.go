@@ -58,7 +58,7 @@ func witness(v *view, r record) record {
 		return r
 	}
 	before := r.Traffic
-	next := v1alpha1.TrafficRecord{Key: routingKey(v.o.Entrances), SeenAt: metav1.NewTime(v.now)}
+	next := v1alpha1.TrafficRecord{Key: v.routingKey(), SeenAt: metav1.NewTime(v.now)}
 	if before != nil {
 		next.Rivals = before.Rivals
 		if before.Key == next.Key {
@@ -69,7 +69,9 @@ func witness(v *view, r record) record {
 	for i := range v.o.Entrances {
 		e := &v.o.Entrances[i]
 		was := recorded(before, e)
-		r = rival(v, r, e, was)
+		if before != nil && (before.Key != next.Key || len(next.Rivals) > 0) { // what is said has changed
+			r = rival(v, r, e, was)
+		}
 		if i < mostEntrances {
 			next.Entrances = append(next.Entrances, v.record(&r, e, was))
 		}
@@ -77,11 +79,12 @@ func witness(v *view, r record) record {
 	return forgetRivals(v, r)
 }
 
-// routingKey identifies what all entrances say.
-func routingKey(entrances []Entrance) string {
+// routingKey identifies what all entrances say, and where the Services point.
+func (v *view) routingKey() string {
 	h := fnv.New64a()
-	for i := range entrances {
-		e := &entrances[i]
+	fmt.Fprintf(h, "%s %s\n", v.o.Services[v.canaryService].Hash, v.o.Services[v.stableService].Hash)
+	for i := range v.o.Entrances {
+		e := &v.o.Entrances[i]
 		b, _ := json.Marshal(e.Routing) // a value of numbers and strings
 		fmt.Fprintf(h, "%s %s %t %t %s\n", e.Router, e.Name, e.Missing, e.Drift, b)
 	}

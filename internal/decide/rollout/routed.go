@@ -80,7 +80,7 @@ func routedResize(v *view, r *record) []plan.Action {
 		return raises
 	}
 	if s := v.stable; s != nil && want.Stable < s.Spec && (want.Stable >= v.budget.Replicas || v.proven(r)) {
-		if size := v.lowered(s, want.Stable); size < s.Spec {
+		if size := v.floor(s, v.lowered(s, want.Stable)); size < s.Spec && (size > 0 || !v.now.Before(leftAt(r))) {
 			return []plan.Action{v.order(s, size, why(r, want.Stable, "stable"))}
 		}
 	}
@@ -90,6 +90,15 @@ func routedResize(v *view, r *record) []plan.Action {
 		}
 	}
 	return drainUnnamed(v, r)
+}
+
+// leftAt is when a side that was seen to have no weight any more may lose its
+// last pod: proxies hear of a change one after the other.
+func leftAt(r *record) time.Time {
+	if r.Traffic == nil {
+		return time.Time{}
+	}
+	return r.Traffic.SeenAt.Add(drainLeast + time.Second) // the record has whole seconds
 }
 
 // lowered is the size of a set on its way down to a target: pods that do not
@@ -183,7 +192,7 @@ func (v *view) drain(s *Set, delay time.Duration, over bool) []plan.Action {
 func (v *view) mark(s *Set, at time.Time, why string) plan.Action {
 	p := plan.Pair{Key: v1alpha1.AnnotationScaleDownDeadline, Remove: at.IsZero()}
 	if !at.IsZero() {
-		p.Value = at.UTC().Format(time.RFC3339)
+		p.Value = at.Add(time.Second - 1).UTC().Format(time.RFC3339) // whole seconds, none of them lost
 	}
 	return plan.PatchReplicaSet{Ref: ref(s), Annotations: []plan.Pair{p}, Why: why}
 }

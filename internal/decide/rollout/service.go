@@ -61,9 +61,9 @@ func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
 	if now == s.Hash {
 		return true // only the annotation is missing
 	}
-	ready := s.Available > 0
+	ready := s.Available > 0 && !v.misses(which, s)
 	if !managed || now == "" {
-		ready = s.Spec > 0 && s.Available >= s.Spec
+		ready = ready && s.Spec > 0 && s.Available >= s.Spec
 	}
 	if !v.routed || !ready {
 		return ready
@@ -76,6 +76,16 @@ func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
 		share = v.maxWeight
 	}
 	return now == "" || !v.serves(now) || s.Available >= v.sizeFor(share)
+}
+
+// misses tells that the Service of the role could not reach the set's pods.
+func (v *view) misses(which role, s *Set) bool {
+	name := v.canaryService
+	if which == stableRole {
+		name = v.stableService
+	}
+	svc, ok := v.o.Services[name]
+	return ok && name != "" && !reaches(svc, s)
 }
 
 // serves tells whether the set of a hash has a ready pod.

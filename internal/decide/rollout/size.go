@@ -152,12 +152,12 @@ func why(r *record, size int32, side string) string {
 	}
 }
 
-// floor keeps a pod in a set that a Service of the spec still selects: such a
-// set is neither emptied nor deleted before the selector has been seen to move.
-// With no replicas wanted at all there is nothing to keep, and where the spec
-// has room for a single pod in all, the next one can only come after it.
+// floor keeps a pod in a set that a Service or subset still selects: such a set
+// is neither emptied nor deleted before the selector has been seen to move. With
+// no replicas wanted at all there is nothing to keep, and where the spec has room
+// for a single pod in all, and no router, the next one can only come after it.
 func (v *view) floor(s *Set, size int32) int32 {
-	if size > 0 || v.budget.Ceiling() <= 1 || s.Spec == 0 || !v.selected(s) {
+	if size > 0 || s.Spec == 0 || v.budget.Replicas == 0 || !v.routed && v.budget.Ceiling() <= 1 || !v.selected(s) {
 		return size
 	}
 	return 1

@@ -61,6 +61,9 @@ func trafficWakes(v *view, r *record) []time.Time {
 	if until := settledAt(v, r); v.now.Before(until) {
 		at = append(at, until)
 	}
+	if left := leftAt(r); v.stable != nil && v.stable.Spec > 0 && v.canary.DynamicStableScale && v.now.Before(left) {
+		at = append(at, left)
+	}
 	for i := range v.o.Entrances {
 		e := &v.o.Entrances[i]
 		if again := repairAt(r, e); v.now.Before(again) && !v.asWanted(r, e) {

@@ -104,8 +104,8 @@ func (v *view) weigh(r *record) int32 {
 	if want >= now {
 		return want
 	}
-	if v.stable == nil || !v.pointsAt(stableRole, v.stable) {
-		return now
+	if v.stable == nil || !v.pointsAt(stableRole, v.stable) || v.settled() && v.now.Before(settledAt(v, r)) {
+		return now // proxies may still know the Service as it was
 	}
 	share := v.maxWeight - want
 	room := traffic.Capped(share, v.stable.Available, v.sizeFor(share))
