@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/explain"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
@@ -66,6 +67,10 @@ type Entry struct {
 	Step           int // -1 without steps
 	Canary, Stable int // ordered pods
 	Available      int
+	// Weight is the canary's as the routers were seen to have it, -1 without
+	// routers; Headroom is what stable could take back of it, nil for nothing.
+	Weight   int
+	Headroom *explain.Headroom
 }
 
 // Timeline is a rehearsal's outcome.
@@ -312,7 +317,8 @@ func (p *player) collect(ctx context.Context) {
 			continue
 		}
 		p.out.Entries = append(p.out.Entries, Entry{At: l.At.Sub(p.from), Who: l.Who, What: l.What, Why: l.Why, Phase: phase, Message: message,
-			Step: st.Milestone().Step, Canary: canary, Stable: stable, Available: available(&st)})
+			Step: st.Milestone().Step, Canary: canary, Stable: stable, Available: available(&st),
+			Weight: weight(&st), Headroom: headroom(&st)})
 	}
 }
 
@@ -324,6 +330,23 @@ func available(st *script.State) int {
 		n += int(st.Sets[i].Status.AvailableReplicas)
 	}
 	return n
+}
+
+func weight(st *script.State) int {
+	if w := st.Rollout.Status.Canary.Weights; w != nil {
+		return int(w.Canary.Weight)
+	}
+	return -1
+}
+
+func headroom(st *script.State) *explain.Headroom {
+	n := int32(0)
+	for i := range st.Sets {
+		if s := &st.Sets[i]; s.Labels[v1alpha1.LabelPodTemplateHash] == st.Rollout.Status.StableRS {
+			n += s.Status.AvailableReplicas
+		}
+	}
+	return explain.HeadroomOf(st.Rollout, n)
 }
 
 func (p *player) finish(ctx context.Context) (*Timeline, error) {

@@ -216,15 +216,10 @@ func fromFiles(docs []manifest.Document, name string) (*owned, error) {
 	case len(names) > 1 && name == "":
 		return nil, fmt.Errorf("there is more than one Rollout in the manifests: name one: %s", strings.Join(names, ", "))
 	}
-	inside := func(d manifest.Document, namespace string) bool {
-		return d.Namespace() == namespace || d.Namespace() == "" && namespace == ro.Namespace
-	}
 	return survey(ro, world{
 		get: func(k router.Key) (*unstructured.Unstructured, error) {
-			for _, d := range docs {
-				if d.Kind() == k.Kind && d.Group() == k.Group && d.Name() == k.Name && inside(d, k.Namespace) {
-					return &unstructured.Unstructured{Object: d.Raw}, nil
-				}
+			if i := manifest.Find(docs, k.Group, k.Kind, k.Namespace, k.Name, ro.Namespace); i >= 0 {
+				return &unstructured.Unstructured{Object: docs[i].Raw}, nil
 			}
 			return nil, nil
 		},
@@ -232,7 +227,7 @@ func fromFiles(docs []manifest.Document, name string) (*owned, error) {
 			var found []string
 			for _, d := range docs {
 				ref := router.Map(d.Raw, "spec", "scaleTargetRef")
-				if ref != nil && inside(d, ro.Namespace) && scales(router.Text(ref, "apiVersion"), router.Text(ref, "kind"), router.Text(ref, "name"), ro.Name) {
+				if ref != nil && (d.Namespace() == "" || d.Namespace() == ro.Namespace) && scales(router.Text(ref, "apiVersion"), router.Text(ref, "kind"), router.Text(ref, "name"), ro.Name) {
 					found = append(found, d.Kind()+" "+d.Name())
 				}
 			}

@@ -54,6 +54,14 @@ func (d Document) meta(field string) string {
 	return s
 }
 
+// Find gives the index of an object, -1 where there is none. One that names no
+// namespace is taken to be in the home namespace.
+func Find(docs []Document, group, kind, namespace, name, home string) int {
+	return slices.IndexFunc(docs, func(d Document) bool {
+		return d.Kind() == kind && d.Group() == group && d.Name() == name && (d.Namespace() == namespace || d.Namespace() == "" && namespace == home)
+	})
+}
+
 // Read reads all objects of files, folders, kustomizations and standard input.
 func Read(stdin io.Reader, paths []string) ([]Document, error) {
 	var out []Document

@@ -1,6 +1,8 @@
 package paint
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,13 +15,21 @@ type Moment struct {
 	// Step is the current step; the others are pods ordered and available.
 	Step                      string
 	Canary, Stable, Available int
+	// Weight is the canary's, and Headroom what of it stable could take back; both
+	// are empty without routers.
+	Weight, Headroom string
 }
 
 // Timeline is a table of moments. A time is printed once for all that happens at
-// it.
+// it. Weights have columns where a moment has any.
 func (s Style) Timeline(moments []Moment) string {
 	t := &table{}
-	t.add("TIME", "STEP", "CANARY", "STABLE", "AVAILABLE", "WHO", "WHAT")
+	routed := slices.ContainsFunc(moments, func(m Moment) bool { return m.Weight != "" })
+	header := []string{"TIME", "STEP", "CANARY", "STABLE", "AVAILABLE", "WHO", "WHAT"}
+	if routed {
+		header = slices.Insert(header, 2, "WEIGHT", "HEADROOM")
+	}
+	t.add(header...)
 	last := ""
 	for _, m := range moments {
 		at := "+" + m.At
@@ -35,7 +45,11 @@ func (s Style) Timeline(moments []Moment) string {
 		if m.Why != "" {
 			what += ": " + m.Why
 		}
-		t.add(at, m.Step, strconv.Itoa(m.Canary), strconv.Itoa(m.Stable), strconv.Itoa(m.Available), s.who(m.Who), what)
+		cells := []string{at, m.Step, strconv.Itoa(m.Canary), strconv.Itoa(m.Stable), strconv.Itoa(m.Available), s.who(m.Who), what}
+		if routed {
+			cells = slices.Insert(cells, 2, cmp.Or(m.Weight, "-"), cmp.Or(m.Headroom, "-"))
+		}
+		t.add(cells...)
 	}
 	return strings.Join(t.lines(), "\n") + "\n"
 }
@@ -46,6 +60,8 @@ func (s Style) who(who string) string {
 		return s.in(Yellow, who)
 	case "controller":
 		return s.in(Blue, who)
+	case "traffic":
+		return s.in(Green, who)
 	}
 	return s.in(Default, who)
 }

@@ -46,7 +46,7 @@ type stage struct {
 func setUp(docs []manifest.Document, name string) (*stage, error) {
 	s := &stage{}
 	var rollouts, faults []string
-	others := map[string]int{}
+	var others []manifest.Document
 	for _, d := range docs {
 		if d.Kind() != v1alpha1.KindRollout {
 			played, err := s.other(d)
@@ -54,7 +54,7 @@ func setUp(docs []manifest.Document, name string) (*stage, error) {
 				return nil, err
 			}
 			if !played {
-				others[d.Kind()]++
+				others = append(others, d)
 			}
 			continue
 		}
@@ -78,14 +78,25 @@ func setUp(docs []manifest.Document, name string) (*stage, error) {
 	case len(rollouts) > 1 && name == "":
 		return nil, fmt.Errorf("there is more than one Rollout in the manifests: choose one with --rollout: %s", strings.Join(rollouts, ", "))
 	}
-	for _, kind := range slices.Sorted(maps.Keys(others)) {
-		s.leftOut = append(s.leftOut, fmt.Sprintf("%d %s", others[kind], kind))
-	}
 	s.alone()
-	if faults = append(faults, s.faults()...); len(faults) > 0 {
+	others, problems := s.routes(others)
+	s.leaveOut(others)
+	faults = append(faults, s.faults()...)
+	if faults = append(faults, problems...); len(faults) > 0 {
 		return nil, &InvalidError{Faults: faults}
 	}
 	return s, nil
+}
+
+// leaveOut counts what plays no part, by kind.
+func (s *stage) leaveOut(docs []manifest.Document) {
+	count := map[string]int{}
+	for _, d := range docs {
+		count[d.Kind()]++
+	}
+	for _, kind := range slices.Sorted(maps.Keys(count)) {
+		s.leftOut = append(s.leftOut, fmt.Sprintf("%d %s", count[kind], kind))
+	}
 }
 
 // other takes an object in that is no Rollout; false when it plays no part.

@@ -44,6 +44,10 @@ type entry struct {
 	Canary    int     `json:"canary"`
 	Stable    int     `json:"stable"`
 	Available int     `json:"available"`
+	// Weight of the canary in its routers, and what of it stable could take back;
+	// absent without routers.
+	Weight   *int              `json:"weight,omitempty"`
+	Headroom *explain.Headroom `json:"headroom,omitempty"`
 }
 
 // verdict is how the release ends.
@@ -83,6 +87,10 @@ func outcomeOf(_ context.Context, p *play, l *simulate.Timeline) (*outcome, erro
 		if e.Step >= 0 {
 			step := e.Step
 			row.Step = &step
+		}
+		if e.Weight >= 0 {
+			weight := e.Weight
+			row.Weight, row.Headroom = &weight, e.Headroom
 		}
 		o.Entries = append(o.Entries, row)
 	}

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,7 +19,7 @@ func told() []string {
 // echoes are the events that repeat a write or a phase.
 func echoes() []string {
 	return []string{"ScalingReplicaSet", "NewReplicaSetCreated", "RolloutNotCompleted", v1alpha1.ReasonRolloutPaused,
-		v1alpha1.ReasonRolloutResumed, v1alpha1.ReasonRolloutAborted}
+		v1alpha1.ReasonRolloutResumed, v1alpha1.ReasonRolloutAborted, "TrafficWeightUpdated"}
 }
 
 // story is the timeline without what is said twice: each write with its reason,
@@ -32,6 +33,12 @@ func (o *outcome) story() []paint.Moment {
 			Canary: e.Canary, Stable: e.Stable, Available: e.Available, Step: "-"}
 		if e.Step != nil {
 			m.Step = strconv.Itoa(*e.Step)
+		}
+		if e.Weight != nil {
+			m.Weight = strconv.Itoa(*e.Weight)
+		}
+		if h := e.Headroom; h != nil {
+			m.Headroom = fmt.Sprintf("%d of %d", h.Weight, h.Of)
 		}
 		switch e.Who {
 		case "rollout":

@@ -161,20 +161,26 @@ func wantedBy(actions plan.Actions, e *rollout.Entrance, recorded int32) int32 {
 	return recorded
 }
 
-// headroom is nil where the canary has no weight.
+// headroom is that of an observed rollout.
 func headroom(o rollout.Observed) *Headroom {
-	ro := o.Rollout
+	var available int32
+	for _, s := range o.Sets {
+		if s.Hash == o.Rollout.Status.StableRS && !s.Experiment {
+			available += s.Available
+		}
+	}
+	return HeadroomOf(o.Rollout, available)
+}
+
+// HeadroomOf is what stable could take back with so many available pods. It is
+// nil where no router gives the canary a weight.
+func HeadroomOf(ro *v1alpha1.Rollout, available int32) *Headroom {
 	w := ro.Status.Canary.Weights
 	if !rollout.Routed(ro) || w == nil || w.Canary.Weight <= 0 || ro.Status.StableRS == "" {
 		return nil
 	}
-	h := &Headroom{Of: w.Canary.Weight, Desired: v1alpha1.ReplicasOrDefault(ro.Spec.Replicas)}
-	for _, s := range o.Sets {
-		if s.Hash == ro.Status.StableRS && !s.Experiment {
-			h.Available += s.Available
-		}
-	}
 	whole := ro.Spec.Strategy.Canary.TrafficRouting.MaxTrafficWeightOrDefault()
+	h := &Headroom{Of: w.Canary.Weight, Available: available, Desired: v1alpha1.ReplicasOrDefault(ro.Spec.Replicas)}
 	has := max(0, whole-h.Of)
 	h.Weight = max(0, min(h.Of, traffic.Capped(whole, h.Available, h.Desired)-has))
 	return h
