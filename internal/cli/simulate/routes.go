@@ -1,0 +1,54 @@
+package simulate
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/sluice-project/sluice/internal/cli/manifest"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/router"
+	"github.com/sluice-project/sluice/internal/router/registry"
+)
+
+// routes takes in the objects that the routers of the rollout are made of. It
+// gives the documents that are left, and what is wrong with those objects: one
+// that is missing is said, with what it should contain.
+func (s *stage) routes(docs []manifest.Document) (rest []manifest.Document, faults []string) {
+	if !rollout.Routed(s.rollout) {
+		return docs, nil
+	}
+	taken := map[router.Key]bool{}
+	used := map[int]bool{}
+	for _, a := range registry.All(router.Options{}) {
+		if !a.Uses(s.rollout) {
+			continue
+		}
+		in := router.Input{Rollout: s.rollout, Objects: router.Objects{}}
+		in.Roles.CanaryService, in.Roles.StableService = rollout.Services(s.rollout)
+		for range router.FollowRounds + 1 {
+			for _, k := range a.Known(in) {
+				i := manifest.Find(docs, k.Group, k.Kind, k.Namespace, k.Name, s.rollout.Namespace)
+				if i < 0 || in.Objects[k] != nil {
+					continue
+				}
+				obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(docs[i].Raw)}
+				obj.SetGroupVersionKind(k.GroupVersionKind) // as the API server gives it in any version
+				obj.SetNamespace(k.Namespace)
+				in.Objects[k], used[i] = obj, true
+				if !taken[k] {
+					taken[k] = true
+					s.objects = append(s.objects, obj)
+				}
+			}
+		}
+		for _, p := range a.Check(in) {
+			faults = append(faults, rollout.ProblemText(rollout.Problem{Path: p.Path, Value: p.Value, Message: p.Message}))
+		}
+	}
+	for i, d := range docs {
+		if !used[i] {
+			rest = append(rest, d)
+		}
+	}
+	return rest, faults
+}
