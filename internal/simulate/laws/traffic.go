@@ -2,6 +2,7 @@ package laws
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -217,6 +218,9 @@ func (j *Judge) weighed(p *Pass, was, is *dataplane.Entrance) {
 	}
 	w.need = needOf(p.Observed.Rollout)
 	w.Target, w.Size = w.need.target(p.Observed.Rollout, &p.Plan.Status)
+	if !slices.ContainsFunc(p.Observed.Sets, func(s rollout.Set) bool { return s.Hash == is.Stable }) {
+		w.Target, w.Size = w.need.whole, w.need.pods(w.need.whole) // nobody else is left
+	}
 	w.Aborted = p.Plan.Status.Progress != nil && p.Plan.Status.Progress.Aborted
 	if t := p.Observed.Rollout.Spec.Strategy.Canary.ReplicaProgressThreshold; t != nil {
 		return // fewer pods may count as all
