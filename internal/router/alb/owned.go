@@ -5,15 +5,12 @@ import "github.com/sluice-project/sluice/internal/router"
 // owned are, on each Ingress, the action that is divided, the ledger, and action,
 // condition and paths of the managed routes.
 func owned(in router.Input) []router.Field {
-	prefix := defaultPrefix
-	if s := settings(in.Rollout); s != nil && s.AnnotationPrefix != "" {
-		prefix = s.AnnotationPrefix
-	}
+	prefix := prefixOf(in.Rollout)
 	names := router.Managed(in.Rollout)
 	var fields []router.Field
 	for _, p := range Places(in.Rollout) {
 		annotation := func(kind, name, what string) {
-			fields = append(fields, router.AnnotationField(p.Key, prefix+"/"+kind+"."+name, what))
+			fields = append(fields, router.AnnotationField(p.Key, keyOf(prefix, kind, name), what))
 		}
 		annotation(actions, actionName(in.Rollout), "the weights of "+in.Roles.Both())
 		fields = append(fields, router.AnnotationField(p.Key, ledgerKey, "which annotations are this rollout's"))

@@ -36,20 +36,26 @@ type view struct {
 }
 
 func newView(in router.Input, key router.Key) view {
-	v := view{ro: in.Rollout, roles: in.Roles, object: in.Objects[key], prefix: defaultPrefix, action: actionName(in.Rollout)}
+	v := view{ro: in.Rollout, roles: in.Roles, object: in.Objects[key], prefix: prefixOf(in.Rollout), action: actionName(in.Rollout)}
 	v.annotations = v.object.GetAnnotations()
 	v.ledger = parseLedger(v.annotations[ledgerKey])
 	v.mine = v.ledger.of(v.ro.Name)
 	if s := settings(v.ro); s != nil {
 		v.port = strconv.Itoa(int(s.ServicePort))
-		if s.AnnotationPrefix != "" {
-			v.prefix = s.AnnotationPrefix
-		}
 	}
 	return v
 }
 
-func (v view) key(kind, name string) string { return v.prefix + "/" + kind + "." + name }
+func prefixOf(ro *v1alpha1.Rollout) string {
+	if s := settings(ro); s != nil && s.AnnotationPrefix != "" {
+		return s.AnnotationPrefix
+	}
+	return defaultPrefix
+}
+
+func keyOf(prefix, kind, name string) string { return prefix + "/" + kind + "." + name }
+
+func (v view) key(kind, name string) string { return keyOf(v.prefix, kind, name) }
 
 // parts takes the key of an action or a condition apart.
 func parts(key string) (prefix, kind, name string, ok bool) {
