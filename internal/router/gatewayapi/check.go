@@ -49,7 +49,7 @@ func (s *scene) routeProblems() []router.Problem {
 	for i := range c.Steps {
 		for _, name := range names {
 			r := traffic.Route{Name: name, Step: int32(i)}
-			if s.carries(r) && len(s.build(r)) == 0 {
+			if s.carries(r) && !s.expresses(r) {
 				problems = append(problems, router.Problem{
 					Path: fmt.Sprintf("%s.steps[%d]", canaryField, i), Value: name, On: s.key,
 					Message: fmt.Sprintf("no request that %s sends to this release can match; widen the matches of one of the two", s.key),

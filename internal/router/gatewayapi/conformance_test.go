@@ -269,7 +269,7 @@ func BenchmarkRouteWithAHundredRules(b *testing.B) {
 	var text strings.Builder
 	text.WriteString("apiVersion: gateway.networking.k8s.io/v1\nkind: HTTPRoute\nmetadata: {name: big, namespace: shop}\nspec:\n  rules:\n")
 	for i := range 100 {
-		fmt.Fprintf(&text, "  - matches: [{path: {type: PathPrefix, value: /%d}}]\n    backendRefs: [{name: web-stable, port: 80, weight: 100}, {name: web-canary, port: 80, weight: 0}]\n", i)
+		fmt.Fprintf(&text, "  - matches: [{path: {type: PathPrefix, value: /}, queryParams: [{name: n, value: x%d}]}]\n    backendRefs: [{name: web-stable, port: 80, weight: 100}, {name: web-canary, port: 80, weight: 0}]\n", i)
 	}
 	routertest.Bench(b, subject(`gatewayAPI: {httpRoute: big}`, text.String()))
 }

@@ -17,19 +17,27 @@ func (s *scene) carries(r traffic.Route) bool {
 	return s.kind.headers && router.HeaderStep(s.in.Rollout, r) != nil || s.kind.mirrors && router.MirrorStep(s.in.Rollout, r) != nil
 }
 
+// conditions are those of the step of a route that is carried.
+func (s *scene) conditions(r traffic.Route) []condition {
+	if m := router.MirrorStep(s.in.Rollout, r); m != nil {
+		return mirrorConditions(m)
+	}
+	return headerConditions(router.HeaderStep(s.in.Rollout, r))
+}
+
+// expresses tells whether build gives any rule.
+func (s *scene) expresses(r traffic.Route) bool {
+	conditions := s.conditions(r)
+	return slices.ContainsFunc(s.parts, func(p part) bool { return p.fault == "" && len(s.kind.narrowed(p.rule, conditions)) > 0 })
+}
+
 // build gives the rules of a managed route as they should be: one for each
 // divided rule, of which it is a copy. They share parts with the object.
 func (s *scene) build(r traffic.Route) []found {
-	var conditions []condition
-	mirror := router.MirrorStep(s.in.Rollout, r)
-	switch h := router.HeaderStep(s.in.Rollout, r); {
-	case !s.carries(r):
+	if !s.carries(r) {
 		return nil
-	case mirror != nil:
-		conditions = mirrorConditions(mirror)
-	default:
-		conditions = headerConditions(h)
 	}
+	mirror, conditions := router.MirrorStep(s.in.Rollout, r), s.conditions(r)
 	var built []found
 	for _, p := range s.whole() {
 		matches := s.kind.narrowed(p.rule, conditions)
