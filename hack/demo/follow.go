@@ -28,7 +28,7 @@ func (d *demo) follow(ctx context.Context, title string, until func(explain.View
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	mirror := live.New(ctx, d.place.client, nil)
-	eye := look.Through(scoped{mirror, d.place.namespace})
+	eye := look.Through(scoped{mirror, d.place.namespace}, d.place.client)
 	p := &painter{style: paint.Style{Colour: d.terminal}, terminal: d.terminal, began: time.Now()}
 	fmt.Println()
 	ticker := time.NewTicker(frame)
