@@ -92,6 +92,77 @@ func TestRolloutWithoutColours(t *testing.T) {
 	}
 }
 
+// routed is shop behind three routers, and somebody else at one of them.
+func routed() explain.View {
+	v := shop()
+	v.Problems, v.Waiting, v.Revisions = nil, nil, nil
+	v.Rivals = []string{"argocd-controller writes the weight"}
+	v.Canary.Headroom = &explain.Headroom{Weight: 10, Of: 20, Available: 2, Desired: 3}
+	v.Canary.Entrances = []explain.Entrance{
+		{Router: "Istio", Name: "VirtualService shop/primary", Wanted: 20, Weight: 20, Generation: 7, Verified: explain.VerifiedSilent},
+		{Router: "Gateway API", Name: "HTTPRoute shop", Wanted: 20, Weight: 5, Generation: 12, Verified: explain.VerifiedNo},
+		{Router: "Traefik", Name: "TraefikService shop", Verified: explain.VerifiedSilent, Message: "there is no such object"},
+		{Router: "ALB", Name: "Ingress shop", Wanted: 20, Weight: 20, Generation: 1, Verified: explain.VerifiedYes},
+	}
+	return v
+}
+
+const routedText = `
+Name:            shop
+Namespace:       prod
+Status:          ॥ Paused
+Message:         CanaryPauseStep
+Rival:           argocd-controller writes the weight
+Strategy:        Canary
+  Step:          1/8
+  SetWeight:     20
+  ActualWeight:  25
+  Headroom:      stable could take back 10 of the canary's 20 now (2 of 3 pods available)
+Images:          r/shop:1 (stable)
+                 r/shop:2 (canary)
+                 r/shop:0
+Replicas:
+  Desired:       3
+  Current:       4
+  Updated:       1
+  Ready:         3
+  Available:     3
+
+ROUTER       ENTRANCE                       WANTED  WEIGHT  GENERATION  VERIFIED       INFO
+Istio        ✔ VirtualService shop/primary  20      20      7           does not tell  |
+Gateway API  ◌ HTTPRoute shop               20      5       12          no             |
+Traefik      ⚠ TraefikService shop          0       0       -           does not tell  there is no such object
+ALB          ✔ Ingress shop                 20      20      1           yes            |
+
+NAME    KIND     STATUS    AGE  INFO
+⟳ shop  Rollout  ॥ Paused  7d   |
+`
+
+func TestRoutersHaveATable(t *testing.T) {
+	want := strings.ReplaceAll(strings.TrimPrefix(routedText, "\n"), "|\n", "\n")
+	if d := cmp.Diff(want, Style{}.Rollout(routed(), now())); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
+	coloured := Style{Colour: true}.Rollout(routed(), now())
+	if d := cmp.Diff(want, escape.ReplaceAllString(coloured, "")); d != "" {
+		t.Errorf("-plain +coloured without its colours:\n%s", d)
+	}
+	for what, want := range map[string]string{
+		"a rival is yellow":                   "\x1b[33margocd-controller writes the weight\x1b[0m",
+		"too little headroom is yellow":       "\x1b[33mstable could take back 10",
+		"a weight that is not yet is blue":    "\x1b[94m5\x1b[0m",
+		"a router that refuses is red":        "\x1b[31mno\x1b[0m",
+		"a router that accepts is green":      "\x1b[32myes\x1b[0m",
+		"an entrance in its place is green":   "\x1b[32m✔\x1b[0m VirtualService",
+		"a missing route object is a warning": "\x1b[31m⚠\x1b[0m TraefikService",
+	} {
+		if !strings.Contains(coloured, want) {
+			t.Errorf("%s: %q is not in\n%s", what, want, coloured)
+		}
+	}
+}
+
 func TestColoursChangeNothingButColour(t *testing.T) {
 	escape := regexp.MustCompile("\x1b\\[[0-9]*m")
 	coloured := Style{Colour: true}.Rollout(shop(), now())
@@ -191,6 +262,20 @@ func TestTimelinePrintsATimeOnce(t *testing.T) {
 +0s    0     0       3       3          user        releases the change
        0     1       3       3          controller  scale revision 2 from 0 to 1: canary goes to 1
 +5m2s  -     0       3       3          rollout     ✔ Healthy
+`
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+func TestTimelineOfARoutedReleaseShowsWeights(t *testing.T) {
+	got := Style{}.Timeline([]Moment{
+		{At: "2s", Step: "1", Weight: "20", Headroom: "20 of 20", Canary: 1, Stable: 5, Available: 6, Who: "controller", What: "patch VirtualService web"},
+		{At: "9s", Step: "-", Weight: "0", Stable: 5, Available: 5, Who: "traffic", What: "revision 1 100%"},
+	})
+	want := `TIME  STEP  WEIGHT  HEADROOM  CANARY  STABLE  AVAILABLE  WHO         WHAT
++2s   1     20      20 of 20  1       5       6          controller  patch VirtualService web
++9s   -     0       -         0       5       5          traffic     revision 1 100%
 `
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

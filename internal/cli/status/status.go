@@ -75,6 +75,7 @@ func Run(ctx context.Context, o *Options) error {
 	}
 	if !o.Watch {
 		phase, message := explain.Phase(ro)
+		o.trouble(ro)
 		if phase == v1alpha1.RolloutPhaseHealthy || phase == v1alpha1.RolloutPhaseDegraded {
 			fmt.Fprintln(o.Session.Out, phase)
 		} else {
@@ -85,7 +86,7 @@ func Run(ctx context.Context, o *Options) error {
 	if err := follow(ctx, o, c, key); err != nil {
 		return err
 	}
-	return conclude(ctx, c, key)
+	return o.conclude(ctx, c, key)
 }
 
 // follow prints each change of the line until the update has ended, the time is
@@ -131,7 +132,7 @@ func follow(ctx context.Context, o *Options, c client.WithWatch, key types.Names
 }
 
 // conclude reads the rollout again and judges it.
-func conclude(ctx context.Context, c client.Reader, key types.NamespacedName) error {
+func (o *Options) conclude(ctx context.Context, c client.Reader, key types.NamespacedName) error {
 	// The last look must be possible after an interrupt as well.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
@@ -140,6 +141,9 @@ func conclude(ctx context.Context, c client.Reader, key types.NamespacedName) er
 		return session.Explain(err)
 	}
 	phase, message := explain.Phase(ro)
+	if phase != v1alpha1.RolloutPhaseHealthy {
+		o.trouble(ro)
+	}
 	if err := degraded(phase, message); err != nil {
 		return err
 	}
@@ -156,4 +160,22 @@ func degraded(phase v1alpha1.RolloutPhase, message string) error {
 	}
 	//lint:ignore ST1005 the wording is the contract's
 	return fmt.Errorf("The rollout is in a degraded state with message: %s", message)
+}
+
+// trouble says on standard error which routers are not where they should be, and
+// who else writes them.
+func (o *Options) trouble(ro *v1alpha1.Rollout) {
+	for _, e := range explain.Recorded(ro) {
+		if e.InPlace() {
+			continue
+		}
+		line := fmt.Sprintf("%s: %s has weight %d of the wanted %d, verified: %s", e.Router, e.Name, e.Weight, e.Wanted, e.Verified)
+		if e.Message != "" {
+			line += ": " + e.Message
+		}
+		fmt.Fprintln(o.Session.ErrOut, line)
+	}
+	for _, r := range explain.Rivals(ro.Status.Progress) {
+		fmt.Fprintln(o.Session.ErrOut, r)
+	}
 }

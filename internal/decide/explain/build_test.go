@@ -128,7 +128,8 @@ func TestWeights(t *testing.T) {
 			func(ro *v1alpha1.Rollout) {
 				routing(ro)
 				ro.Status.Canary.Weights = &v1alpha1.TrafficWeights{Canary: v1alpha1.WeightDestination{Weight: 15}}
-			}, CanaryView{Step: "1/2", SetWeight: 20, ActualWeight: 15, MaxWeight: 1000}},
+			}, CanaryView{Step: "1/2", SetWeight: 20, ActualWeight: 15, MaxWeight: 1000,
+				Headroom: &Headroom{Weight: 15, Of: 15, Available: 3, Desired: 3}}},
 		"a step index from nowhere is no crash": {
 			func(ro *v1alpha1.Rollout) { at(ro, -7) }, CanaryView{Step: "-7/2", SetWeight: 20, ActualWeight: 25, MaxWeight: 100}},
 	} {

@@ -181,6 +181,10 @@ func HeadroomOf(ro *v1alpha1.Rollout, available int32) *Headroom {
 	}
 	whole := ro.Spec.Strategy.Canary.TrafficRouting.MaxTrafficWeightOrDefault()
 	h := &Headroom{Of: w.Canary.Weight, Available: available, Desired: v1alpha1.ReplicasOrDefault(ro.Spec.Replicas)}
+	if h.Desired == 0 {
+		h.Weight = h.Of // nobody is to be served
+		return h
+	}
 	has := max(0, whole-h.Of)
 	h.Weight = max(0, min(h.Of, traffic.Capped(whole, h.Available, h.Desired)-has))
 	return h
