@@ -37,7 +37,7 @@ func main() {
 }
 
 func run(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	kubeconfig := os.Getenv("KUBECONFIG")
 	// The cluster's own folder is the sign that it is one for tests.

@@ -65,7 +65,10 @@ func measure(ctx context.Context, b *bench) error {
 		}
 	}
 	row("  writes: all", strconv.FormatFloat(total, 'f', -1, 64))
-	return b.abort(ctx)
+	if err := b.abort(ctx); err != nil {
+		return err
+	}
+	return routed(ctx, b)
 }
 
 // abort aborts a release that stands at half and waits for the last order of pods.
@@ -150,6 +153,10 @@ func (b *bench) release(ctx context.Context, image string) error {
 
 // until watches the rollout.
 func (b *bench) until(ctx context.Context, what string, done func(*v1alpha1.Rollout) bool) error {
+	return b.untilOf(ctx, newRollout().Name, what, done)
+}
+
+func (b *bench) untilOf(ctx context.Context, name, what string, done func(*v1alpha1.Rollout) bool) error {
 	w, err := b.client.Watch(ctx, &v1alpha1.RolloutList{}, client.InNamespace("default"))
 	if err != nil {
 		return err
@@ -157,7 +164,7 @@ func (b *bench) until(ctx context.Context, what string, done func(*v1alpha1.Roll
 	defer w.Stop()
 	last := ""
 	for e := range w.ResultChan() {
-		if ro, ok := e.Object.(*v1alpha1.Rollout); ok {
+		if ro, ok := e.Object.(*v1alpha1.Rollout); ok && ro.Name == name {
 			if done(ro) {
 				return nil
 			}
