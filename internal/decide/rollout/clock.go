@@ -18,14 +18,7 @@ func measure(v *view, r record) (_ record, progressed bool) {
 		r.Clock = nil
 		return r, false
 	}
-	updated, available, ordered, old := int32(0), int32(0), int32(0), int32(0)
-	v.all(func(s *Set) {
-		if s == v.current {
-			updated, available, ordered = s.Replicas, s.Available, s.Spec
-		} else {
-			old += s.Replicas
-		}
-	})
+	updated, available, ordered, old := marks(v)
 	c := r.Clock
 	if c == nil {
 		r.Clock = &v1alpha1.ProgressClock{StartedAt: metav1.NewTime(v.now), Updated: updated, Available: available, Old: old}
@@ -49,6 +42,34 @@ func measure(v *view, r record) (_ record, progressed bool) {
 		r = abort(v, r, timeoutText(v))
 	}
 	return r, false
+}
+
+// marks are what progress is measured by.
+func marks(v *view) (updated, available, ordered, old int32) {
+	v.all(func(s *Set) {
+		if s == v.current {
+			updated, available, ordered = s.Replicas, s.Available, s.Spec
+		} else {
+			old += s.Replicas
+		}
+	})
+	return updated, available, ordered, old
+}
+
+// rewound starts the clock of the step that this pass moved on to, so that the
+// next pass has nothing to write for it.
+func rewound(v *view, r record) record {
+	if !r.moved || r.Clock != nil || v.current == nil || r.Completed || r.Aborted || len(r.Pauses) > 0 || v.ro.Spec.Paused || onPause(v, &r) {
+		return r
+	}
+	updated, available, _, old := marks(v)
+	r.Clock = &v1alpha1.ProgressClock{StartedAt: metav1.NewTime(v.now), Updated: updated, Available: available, Old: old}
+	return r
+}
+
+// onPause tells that the step is a pause, which begins in the next pass.
+func onPause(v *view, r *record) bool {
+	return r.StepIndex < v.stepCount() && v.steps()[r.StepIndex].Pause != nil
 }
 
 // deadline is when the running clock runs out.

@@ -85,7 +85,7 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	w.add(patches, scalingNotes(v, patches))
 	w.add(evictions, nil)
 	w.add(forget(v), nil)
-	if r.Completed {
+	if r = rewound(v, r); r.Completed {
 		r.Clock = nil
 	}
 	return assemble(v, &r, w, progressed)
