@@ -76,7 +76,7 @@ func (g *generator) routedSpec(entrances []string) {
 	}
 	switch {
 	case strings.Contains(all, "subsets"):
-	case g.chance(15) && !strings.Contains(all, "ambassador") && !strings.Contains(all, "nginx") && !strings.Contains(all, "smi"):
+	case g.chance(30) && !slices.ContainsFunc(entrances, func(e string) bool { return !strings.HasPrefix(e, "istio") && !strings.HasPrefix(e, "gateway") }):
 		g.add("  pingPong probe front")
 	default:
 		g.add("  stableService front, canaryService probe")

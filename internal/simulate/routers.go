@@ -73,6 +73,7 @@ func (w *World) tellShares(ro *v1alpha1.Rollout, flows []dataplane.Flow) {
 	key := client.ObjectKeyFromObject(ro)
 	if said := strings.Join(parts, ", "); said != w.shares[key] {
 		w.shares[key] = said
+		w.flows++
 		w.trace.about(ro.Name, "traffic", said, "")
 	}
 }

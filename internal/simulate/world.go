@@ -57,6 +57,8 @@ type World struct {
 	routers []router.Adapter
 	// shares are the last that were told of each rollout.
 	shares map[types.NamespacedName]string
+	// flows counts the times at which what proxies do has changed.
+	flows  uint64
 	decide Decision
 	rng    *rand.Rand
 
@@ -142,7 +144,7 @@ func (w *World) Run(limit time.Duration, done func() (bool, error)) (bool, error
 	until := w.line.Now().Add(limit)
 	seen := uint64(0)
 	for {
-		if v := w.store.Version(); v != seen || seen == 0 {
+		if v := w.store.Version() + w.flows; v != seen || seen == 0 {
 			seen = v
 			if ok, err := done(); ok || err != nil {
 				return ok, err

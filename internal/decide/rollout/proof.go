@@ -69,9 +69,7 @@ func witness(v *view, r record) record {
 	for i := range v.o.Entrances {
 		e := &v.o.Entrances[i]
 		was := recorded(before, e)
-		if before != nil && (before.Key != next.Key || len(next.Rivals) > 0) { // what is said has changed
-			r = rival(v, r, e, was)
-		}
+		r = rival(v, r, e, was)
 		if i < mostEntrances {
 			next.Entrances = append(next.Entrances, v.record(&r, e, was))
 		}

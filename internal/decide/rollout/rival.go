@@ -33,6 +33,8 @@ func rival(v *view, r record, e *Entrance, was *v1alpha1.EntranceRecord) record 
 		}
 	} else if was.Weight != was.Wanted || want.Split.Canary != was.Wanted {
 		return r // it was not as wanted yet, or the order is new
+	} else if was.Generation == e.Generation && was.Weight == e.Routing.Split.Canary {
+		return r // nobody has written it: what is wanted is new
 	}
 	next := v1alpha1.RivalRecord{Manager: e.Writer, Entrance: e.Name, Field: "an owned field", LastAt: metav1.NewTime(v.now)}
 	switch {

@@ -41,7 +41,7 @@ func (v *view) canaryGoal(r *record) int32 {
 		size = max(size, v.canarySize(r, v.flow.most))
 	}
 	if s := canaryScale(v, r); v.current != nil && (s == nil || s.Replicas == nil) {
-		size = max(size, min(1, v.current.Spec)) // the only pod never goes before the next one is asked for
+		size = max(size, min(1, v.current.Spec, v.budget.Replicas)) // the only pod never goes before the next one is asked for
 	}
 	if r.Hold != nil {
 		return scale.Proportional(scale.Split{Canary: r.Hold.Canary, Stable: r.Hold.Stable}, r.Hold.Replicas, v.budget.Replicas).Canary
@@ -92,8 +92,9 @@ func routedResize(v *view, r *record) []plan.Action {
 	return drainUnnamed(v, r)
 }
 
-// leftAt is when a side that was seen to have no weight any more may lose its
-// last pod: proxies hear of a change one after the other.
+// leftAt is when every proxy has heard of what routes and Services were last seen
+// to say: they hear of changes one after the other, in no fixed order. Before, a
+// side without weight keeps its last pod, and what rests on the change waits.
 func leftAt(r *record) time.Time {
 	if r.Traffic == nil {
 		return time.Time{}
@@ -136,7 +137,7 @@ func drainUnnamed(v *view, r *record) []plan.Action {
 	consider := func(s *Set) {
 		switch {
 		case s.Deleting || s.Spec == 0:
-		case v.selected(s) || !v.proven(r):
+		case v.selected(s) && v.budget.Replicas > 0 || !v.proven(r):
 			if !s.ScaleDownAt.IsZero() && v.selected(s) {
 				actions = append(actions, v.mark(s, time.Time{}, "the set is named again"))
 			}

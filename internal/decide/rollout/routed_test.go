@@ -44,6 +44,12 @@ func TestARoutedReleaseMovesTrafficBehindPods(t *testing.T) {
 	w.expect(v1alpha1.RolloutPhasePaused, 3, "v1=10 v2=5")
 	w.ro.Status.PauseConditions = nil
 	w.settle()
+	w.expect(v1alpha1.RolloutPhaseProgressing, 4, "v1=10 v2=10")
+	if got := w.canaryWeight(); got != 100 || w.services["stable"].Hash != "v2" {
+		t.Fatalf("weight %d before every proxy can know that the stable Service selects %s", got, w.services["stable"].Hash)
+	}
+	w.later(6 * time.Second)
+	w.settle()
 	w.expect(v1alpha1.RolloutPhaseHealthy, 4, "v1=10 v2=10")
 	if got := w.canaryWeight(); got != 0 {
 		t.Fatalf("weight %d once stable is the new revision", got)

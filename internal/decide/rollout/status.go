@@ -121,7 +121,7 @@ func phase(v *view, r *record, st *v1alpha1.RolloutStatus) (v1alpha1.RolloutPhas
 		return progress("old replicas are pending termination")
 	case st.StableRS == "" || st.StableRS != st.CurrentPodHash:
 		return progress("waiting for all steps to complete")
-	case v.routed && !v.proven(r):
+	case v.routed && (!v.proven(r) || v.flow.most > 0 && n > 0):
 		return progress("waiting for the traffic to be where it belongs")
 	}
 	return v1alpha1.RolloutPhaseHealthy, ""

@@ -15,6 +15,10 @@ const look = 10 * time.Second
 // waitingTraffic says which entrance is not where it should be; nil when the
 // routing is proven.
 func waitingTraffic(v *view, r *record) *plan.Waiting {
+	if v.returning() && v.proven(r) && v.now.Before(leftAt(r)) {
+		return &plan.Waiting{For: "every proxy to hear of the new stable set", Since: r.Traffic.SeenAt.Time, Ends: "its time", Until: leftAt(r),
+			On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name}}
+	}
 	if !v.routed || v.proven(r) {
 		return nil
 	}
@@ -61,7 +65,8 @@ func trafficWakes(v *view, r *record) []time.Time {
 	if until := settledAt(v, r); v.now.Before(until) {
 		at = append(at, until)
 	}
-	if left := leftAt(r); v.stable != nil && v.stable.Spec > 0 && v.canary.DynamicStableScale && v.now.Before(left) {
+	dynamic := v.stable != nil && v.stable.Spec > 0 && v.canary.DynamicStableScale
+	if left := leftAt(r); (dynamic || v.returning()) && v.now.Before(left) {
 		at = append(at, left)
 	}
 	for i := range v.o.Entrances {

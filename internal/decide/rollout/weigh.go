@@ -104,8 +104,8 @@ func (v *view) weigh(r *record) int32 {
 	if want >= now {
 		return want
 	}
-	if v.stable == nil || !v.pointsAt(stableRole, v.stable) || v.settled() && v.now.Before(settledAt(v, r)) {
-		return now // proxies may still know the Service as it was
+	if v.stable == nil || !v.pointsAt(stableRole, v.stable) || v.settled() && (v.now.Before(settledAt(v, r)) || v.returning() && v.now.Before(leftAt(r))) {
+		return now // a proxy that still knows the Service as it was would send all to the former stable set
 	}
 	share := v.maxWeight - want
 	room := traffic.Capped(share, v.stable.Available, v.sizeFor(share))
@@ -117,7 +117,15 @@ func (v *view) weigh(r *record) int32 {
 	return max(want, min(now, v.maxWeight-room))
 }
 
-// carriable is how much of the wanted weight the canary may have.
+// returning tells that the new revision is stable and still reached through the
+// canary's side.
+func (v *view) returning() bool {
+	return v.routed && v.settled() && v.flow.most > 0 && v.budget.Replicas > 0
+}
+
+// carriable is how much of the wanted weight the canary may have. What it has it
+// keeps as far as its pods carry that: a larger size that a step asks for takes
+// no weight away while it grows.
 func (v *view) carriable(r *record, want, now int32, ours bool) int32 {
 	if v.current == nil || !ours {
 		return 0 // what the role selects is not the revision that the weight is for
@@ -126,7 +134,7 @@ func (v *view) carriable(r *record, want, now int32, ours bool) int32 {
 	if v.enough(v.current.Available, size) && v.current.Available > 0 {
 		return want
 	}
-	return min(now, want, traffic.Capped(want, v.current.Available, size))
+	return min(now, want, traffic.Capped(want, v.current.Available, min(size, v.sizeFor(want))))
 }
 
 // wanted is the routing that the routers should have now.

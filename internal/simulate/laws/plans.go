@@ -120,6 +120,9 @@ func JudgeConverges(decide Decision, o rollout.Observed, now time.Time, p *recon
 	rounds := 5 + 2*len(o.Sets) // a pass moves one side at a time
 	if c := o.Rollout.Spec.Strategy.Canary; c != nil {
 		rounds += len(c.Steps)
+		if rollout.Routed(o.Rollout) { // a step is ordered in one round and seen in the next
+			rounds += len(c.Steps)
+		}
 	}
 	var done []move
 	cur := *p

@@ -273,7 +273,7 @@ func (w Weighing) Judge() (Law, string) {
 		return Capacity, ""
 	case w.StableNamed && w.need.whole-w.Is > w.stableMost():
 		return Capacity, fmt.Sprintf("stable's weight is raised from %d to %d with %d of %d pods ready, beside %d of the canary", w.need.whole-w.Was, w.need.whole-w.Is, w.Stable, w.need.replicas, w.Canary)
-	case !w.Aborted && w.Current && w.Was <= w.Target && w.Was <= most:
+	case !w.Aborted && w.Current && w.Was <= w.Target && w.Was <= part(w.Target, w.Canary, min(w.Size, w.need.pods(w.Target))):
 		return Toward, fmt.Sprintf("the canary's weight goes from %d to %d though the target is %d and %d of %d pods are ready", w.Was, w.Is, w.Target, w.Canary, w.Size)
 	}
 	return Toward, ""
