@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -78,28 +79,23 @@ func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (u
 	keys := b.Adapter.Keys(b.Input.Rollout, b.Input.Roles)
 	asked := map[router.Key]bool{}
 	for round := 0; len(keys) > 0 && round <= router.FollowRounds; round++ {
+		fresh := keys[:0:0]
 		for _, k := range keys {
-			if asked[k] {
-				continue
+			if !asked[k] {
+				asked[k] = true
+				fresh = append(fresh, k)
 			}
-			asked[k] = true
-			o.RouteKeys = append(o.RouteKeys, k)
-			obj := &unstructured.Unstructured{}
-			obj.SetGroupVersionKind(k.GroupVersionKind)
-			err := s.routeReader(k).Get(ctx, types.NamespacedName{Namespace: k.Namespace, Name: k.Name}, obj)
+		}
+		o.RouteKeys = append(o.RouteKeys, fresh...)
+		for i, found := range s.read(ctx, fresh) {
+			k := fresh[i]
 			switch {
-			case err == nil:
-				b.Input.Objects[k] = obj
-			case notServed(err):
-				if o.Unserved == nil {
-					o.Unserved = map[schema.GroupVersionKind]bool{}
-				}
-				o.Unserved[k.GroupVersionKind] = true
-				o.Problems = append(o.Problems, rollout.Problem{Path: b.Adapter.Field, Value: k.Name,
-					Message: fmt.Sprintf("the cluster does not serve %s; install the CustomResourceDefinitions of %s", k.GroupVersion().String()+" "+k.Kind, b.Adapter.Name),
-					OnKind:  "CustomResourceDefinition", OnName: k.Kind})
-			case !apierrors.IsNotFound(err):
-				unread, failed = k.String(), err
+			case found.err == nil:
+				b.Input.Objects[k] = found.object
+			case notServed(found.err):
+				o.notServe(b, k)
+			case !apierrors.IsNotFound(found.err):
+				unread, failed = k.String(), found.err
 			}
 		}
 		keys = nil
@@ -108,6 +104,46 @@ func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (u
 		}
 	}
 	return unread, failed
+}
+
+// found is what came of one read.
+type found struct {
+	object *unstructured.Unstructured
+	err    error
+}
+
+// read reads objects, in their order or together.
+func (s *Source) read(ctx context.Context, keys []router.Key) []found {
+	out := make([]found, len(keys))
+	one := func(i int) {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(keys[i].GroupVersionKind)
+		out[i].err = s.routeReader(keys[i]).Get(ctx, types.NamespacedName{Namespace: keys[i].Namespace, Name: keys[i].Name}, obj)
+		out[i].object = obj
+	}
+	if !s.Together {
+		for i := range keys {
+			one(i)
+		}
+		return out
+	}
+	var all sync.WaitGroup
+	for i := range keys {
+		all.Go(func() { one(i) })
+	}
+	all.Wait()
+	return out
+}
+
+// notServe notes that the cluster does not know the kind of an object.
+func (o *Observation) notServe(b *router.Bound, k router.Key) {
+	if o.Unserved == nil {
+		o.Unserved = map[schema.GroupVersionKind]bool{}
+	}
+	o.Unserved[k.GroupVersionKind] = true
+	o.Problems = append(o.Problems, rollout.Problem{Path: b.Adapter.Field, Value: k.Name,
+		Message: fmt.Sprintf("the cluster does not serve %s; install the CustomResourceDefinitions of %s", k.GroupVersion().String()+" "+k.Kind, b.Adapter.Name),
+		OnKind:  "CustomResourceDefinition", OnName: k.Kind})
 }
 
 // notServed tells that the API server does not know the kind.

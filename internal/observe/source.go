@@ -39,6 +39,9 @@ type Source struct {
 	PodsAlways bool
 	// Routers are the kinds of router that are known.
 	Routers []router.Adapter
+	// Together reads the objects of a router at the same time instead of one after
+	// the other: a look then takes one round trip.
+	Together bool
 	// Verifiers ask data planes, by name of the router; may be nil.
 	Verifiers map[string]Verify
 	// Primary gives the reader for objects of a mesh's primary cluster; nil, or nil

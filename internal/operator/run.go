@@ -205,7 +205,7 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 			Live:    mgr.GetAPIReader(),
 			Indexed: true,
 			Guard:   guard,
-			Routers: registry.All(p.options.Routers),
+			Routers: registry.All(p.options.Routers), Together: true,
 			Primary: func() client.Reader {
 				if c := actor.Primary(); c != nil {
 					return c
