@@ -14,14 +14,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/router"
 )
 
 // Verify asks a data plane that can tell whether it carries out what the objects
-// of a router say, and sets Ack and Message of the entrances.
-type Verify func(ctx context.Context, in router.Input, entrances []router.Entrance)
+// of a router say. It sets Ack and Message of the entrances, and gives the load
+// balancers that it found.
+type Verify func(ctx context.Context, in router.Input, entrances []router.Entrance) []v1alpha1.ALBStatus
 
 // routes reads the routers of a rollout, live: their objects are what licenses
 // emptying a set, so no cached view will do. A router that cannot be read hides
@@ -54,7 +56,7 @@ func (s *Source) routes(ctx context.Context, o *Observation) error {
 		if unread == "" {
 			o.Problems = append(o.Problems, problems(a.Check(b.Input))...)
 			if verify := s.Verifiers[a.Name]; verify != nil {
-				verify(ctx, b.Input, entrances)
+				o.LoadBalancers = verify(ctx, b.Input, entrances)
 			}
 		}
 		for i := range entrances {

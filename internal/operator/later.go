@@ -46,23 +46,7 @@ func addLater(f *pflag.FlagSet) []laterFlag {
 	f.Bool("self-service-notification-enabled", false, "read notification settings of each namespace")
 	mark("this build sends no notifications", "self-service-notification-enabled")
 
-	f.String("istio-api-version", "v1alpha3", "version of the Istio networking API")
-	f.String("ambassador-api-version", "getambassador.io/v2", "version of the Ambassador API")
-	f.String("traffic-split-api-version", "v1alpha1", "version of the SMI TrafficSplit API")
-	f.String("traefik-api-group", "traefik.io", "group of the Traefik API")
-	f.String("traefik-api-version", "traefik.io/v1alpha1", "version of the Traefik API")
 	f.String("ingress-api-version", "", "version of the Ingress API")
-	f.String("appmesh-crd-version", "v1beta2", "version of the App Mesh API")
-	f.StringArray("alb-ingress-classes", []string{"alb"}, "ingress classes of the AWS load balancer controller")
-	f.StringArray("nginx-ingress-classes", []string{"nginx"}, "ingress classes of ingress-nginx")
-	f.Bool("aws-verify-target-group", false, "verify weights and target groups at AWS")
-	f.Bool("alb-verify-weight", false, "verify weights at AWS")
-	f.String("aws-target-group-binding-api-version", "elbv2.k8s.aws/v1beta1", "version of the TargetGroupBinding API")
-	f.String("alb-tag-key-resource-id", "ingress.k8s.aws/resource", "tag that names the resource of a target group")
-	mark("this build has no traffic router that uses it",
-		"istio-api-version", "ambassador-api-version", "traffic-split-api-version", "traefik-api-group",
-		"traefik-api-version", "ingress-api-version", "appmesh-crd-version", "alb-ingress-classes",
-		"nginx-ingress-classes", "aws-verify-target-group", "alb-verify-weight",
-		"aws-target-group-binding-api-version", "alb-tag-key-resource-id")
+	mark("Ingresses are read as networking.k8s.io/v1", "ingress-api-version")
 	return out
 }

@@ -14,7 +14,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
-	"github.com/sluice-project/sluice/internal/router"
 )
 
 // LeaseName is the name of the leader lease. It is the one that other
@@ -33,8 +32,8 @@ type Options struct {
 	InstanceID string
 	// ResyncSeconds is the time between two looks at an unchanged rollout.
 	ResyncSeconds int64
-	// Routers are the versions in which objects of routers are read and written.
-	Routers router.Options
+	// routers are the flags about routers.
+	routers routerFlags
 	// RolloutThreads and ServiceThreads are numbers of workers.
 	RolloutThreads, ServiceThreads int
 	// ObserveOnly decides and tells, but writes nothing and takes no lease.
@@ -93,6 +92,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.LogFormat, "logformat", o.LogFormat, "json or text")
 	f.IntVar(&o.KlogLevel, "kloglevel", o.KlogLevel, "level of the Kubernetes client libraries' log")
 	_ = f.MarkDeprecated("metricsport", "use --metricsPort")
+	o.routers.add(f)
 	o.later = addLater(f)
 }
 
@@ -103,6 +103,7 @@ func (o *Options) Validate() error {
 	for _, l := range o.later {
 		errs = append(errs, l.check())
 	}
+	errs = append(errs, o.routers.check()...)
 	positive := func(name string, n int64) {
 		if n < 1 {
 			errs = append(errs, fmt.Errorf("--%s=%d: at least 1 is needed", name, n))

@@ -20,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,6 +36,8 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
+	"github.com/sluice-project/sluice/internal/router/alb"
+	"github.com/sluice-project/sluice/internal/router/alb/verify"
 	"github.com/sluice-project/sluice/internal/router/registry"
 )
 
@@ -199,13 +202,17 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 
 func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *act.Actor, guard *observe.Guard, shown *plans) error {
 	routes := newRouteWatch(mgr.GetCache(), p.log.WithName("routes"), func() bool { return actor.Primary() != nil })
+	verifiers, err := p.verifiers(ctx, mgr.GetAPIReader())
+	if err != nil {
+		return err
+	}
 	loop := &reconcile.Loop{
 		Source: &observe.Source{
 			Reader:  mgr.GetCache(),
 			Live:    mgr.GetAPIReader(),
 			Indexed: true,
 			Guard:   guard,
-			Routers: registry.All(p.options.Routers), Together: true,
+			Routers: registry.All(p.options.routers.options()), Together: true, Verifiers: verifiers,
 			Primary: func() client.Reader {
 				if c := actor.Primary(); c != nil {
 					return c
@@ -237,6 +244,24 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 	return addController(mgr, "Rollouts", p.options.RolloutThreads,
 		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass},
 		append(rolloutSources(mgr.GetCache(), p.deleted), routes.source())...)
+}
+
+// verifiers ask data planes that can tell.
+func (p *process) verifiers(ctx context.Context, live client.Reader) (map[string]observe.Verify, error) {
+	o := &p.options.routers
+	if !o.verify {
+		return nil, nil
+	}
+	cloud, err := verify.Connect(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("--aws-verify-target-group: %w", err)
+	}
+	gv, err := schema.ParseGroupVersion(o.binding)
+	if err != nil {
+		return nil, fmt.Errorf("--aws-target-group-binding-api-version: %w", err)
+	}
+	l := &loadBalancers{verifier: verify.New(cloud, o.options()), reader: live, binding: gv}
+	return map[string]observe.Verify{alb.Name: l.look}, nil
 }
 
 // deleted tells of a rollout that is gone; only the one that may write tells it.

@@ -37,6 +37,9 @@ func derive(v *view, r *record, progressed bool) v1alpha1.RolloutStatus {
 	}
 	st.Canary.StablePingPong = r.pingPong
 	st.Canary.Weights = weights(v, r)
+	if n := len(v.o.LoadBalancers); n > 0 {
+		st.ALBs, st.ALB = v.o.LoadBalancers, &v.o.LoadBalancers[n-1]
+	}
 	count(v, r, &st)
 	healthy := isHealthy(v, r, &st)
 	st.Conditions = conditions(v, r, &st, progressed, healthy)

@@ -30,10 +30,13 @@ const (
 	ingressGroup  = "networking.k8s.io"
 )
 
+// Name of the router, as users know it.
+const Name = "ALB"
+
 // New is the adapter.
 func New(router.Options) router.Adapter {
 	return router.Adapter{
-		Name:  "ALB",
+		Name:  Name,
 		Field: field,
 		Features: []router.Feature{router.Weights, router.SeveralEntrances, router.HeaderExact, router.Experiments,
 			router.PingPong},
