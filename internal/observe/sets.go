@@ -94,13 +94,13 @@ func (v view) sets(ctx context.Context, ro *v1alpha1.Rollout, selector labels.Se
 // candidates are the ReplicaSets that may belong to the rollout.
 func (v view) candidates(ctx context.Context, ro *v1alpha1.Rollout) ([]*appsv1.ReplicaSet, error) {
 	if !v.indexed {
-		return v.replicaSets(ctx, client.InNamespace(ro.Namespace), client.HasLabels{v1alpha1.LabelPodTemplateHash})
+		return v.replicaSets(ctx, &appsv1.ReplicaSetList{}, client.InNamespace(ro.Namespace), client.HasLabels{v1alpha1.LabelPodTemplateHash})
 	}
-	owned, err := v.replicaSets(ctx, v.ofOwner...)
+	owned, err := v.replicaSets(ctx, v.owned, v.ofOwner...)
 	if err != nil {
 		return nil, err
 	}
-	orphans, err := v.replicaSets(ctx, v.ofNobody...)
+	orphans, err := v.replicaSets(ctx, v.orphans, v.ofNobody...)
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +112,8 @@ func listed(ns, value string) []client.ListOption {
 	return []client.ListOption{&client.ListOptions{Namespace: ns, FieldSelector: fields.OneTermEqualSelector(IndexOwner, value)}}
 }
 
-func (v view) replicaSets(ctx context.Context, opts ...client.ListOption) ([]*appsv1.ReplicaSet, error) {
-	var list appsv1.ReplicaSetList
-	if err := v.reader.List(ctx, &list, opts...); err != nil {
+func (v view) replicaSets(ctx context.Context, list *appsv1.ReplicaSetList, opts ...client.ListOption) ([]*appsv1.ReplicaSet, error) {
+	if err := v.reader.List(ctx, list, opts...); err != nil {
 		return nil, err
 	}
 	out := make([]*appsv1.ReplicaSet, len(list.Items))

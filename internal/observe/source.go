@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -88,7 +89,9 @@ type memory struct {
 	services []serviceField
 	// ofOwner and ofNobody list the sets under the rollout's name and under none.
 	ofOwner, ofNobody []client.ListOption
-	look              look
+	// owned and orphans are the lists of one look, kept for the room they take.
+	owned, orphans *appsv1.ReplicaSetList
+	look           look
 }
 
 // view is one way to read: through the cache with its index, or live.
@@ -99,6 +102,8 @@ type view struct {
 	fields  []serviceField
 	// ofOwner and ofNobody list what is indexed under the rollout and under none.
 	ofOwner, ofNobody []client.ListOption
+	// owned and orphans are the lists of one look, kept for the room they take.
+	owned, orphans *appsv1.ReplicaSetList
 }
 
 // Rollout observes one rollout. Errors are ErrStale (look again shortly),
@@ -151,6 +156,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	m := s.remember(ro)
 	o.Template = m.identify(ro)
 	v.fields, v.ofOwner, v.ofNobody = m.services, m.ofOwner, m.ofNobody
+	v.owned, v.orphans = m.owned, m.orphans
 	selector := m.selector
 	var err error
 	if o.Sets, err = v.sets(ctx, ro, selector); err != nil {
@@ -177,7 +183,8 @@ func (s *Source) remember(ro *v1alpha1.Rollout) *memory {
 	defer s.mu.Unlock()
 	m := s.memory[key]
 	if m == nil || m.uid != ro.UID {
-		m = &memory{uid: ro.UID, generation: -1, ofOwner: listed(ro.Namespace, ro.Name), ofNobody: listed(ro.Namespace, orphan)}
+		m = &memory{uid: ro.UID, generation: -1, ofOwner: listed(ro.Namespace, ro.Name), ofNobody: listed(ro.Namespace, orphan),
+			owned: &appsv1.ReplicaSetList{}, orphans: &appsv1.ReplicaSetList{}}
 		if s.memory == nil {
 			s.memory = map[types.NamespacedName]*memory{}
 		}
