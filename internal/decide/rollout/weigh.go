@@ -104,7 +104,7 @@ func (v *view) weigh(r *record) int32 {
 	if want >= now {
 		return want
 	}
-	if v.stable == nil || !v.pointsAt(stableRole, v.stable) || v.settled() && (v.now.Before(settledAt(v, r)) || v.returning() && v.now.Before(leftAt(r))) {
+	if v.stable == nil || !v.pointsAt(stableRole, v.stable) || v.returning() && (v.now.Before(settledAt(v, r)) || v.now.Before(leftAt(r))) {
 		return now // a proxy that still knows the Service as it was would send all to the former stable set
 	}
 	share := v.maxWeight - want
@@ -118,9 +118,10 @@ func (v *view) weigh(r *record) int32 {
 }
 
 // returning tells that the new revision is stable and still reached through the
-// canary's side.
+// canary's side. A release that is taken back by its old template is not: there the
+// canary's side selects the revision that gives way.
 func (v *view) returning() bool {
-	return v.routed && v.settled() && v.flow.most > 0 && v.budget.Replicas > 0
+	return v.routed && v.settled() && v.flow.most > 0 && v.budget.Replicas > 0 && v.pointsAt(canaryRole, v.current)
 }
 
 // carriable is how much of the wanted weight the canary may have. What it has it
