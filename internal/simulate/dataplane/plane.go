@@ -211,8 +211,8 @@ func routeID(gvk schema.GroupVersionKind, key types.NamespacedName) string {
 // those of several do not.
 func (p *Plane) arrive(x *proxy, id string, d time.Duration, f func()) time.Time {
 	at := p.line.Now().Add(d)
-	if at.Before(x.last[id]) {
-		at = x.last[id]
+	if last := x.last[id]; !at.After(last) {
+		at = last.Add(time.Microsecond) // what lies at one instant has no order
 	}
 	x.last[id] = at
 	p.line.At(at, func() { f(); p.soon() })

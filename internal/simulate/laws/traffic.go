@@ -214,7 +214,7 @@ func (j *Judge) weighed(p *Pass, was, is *dataplane.Entrance) {
 		Was: was.Routing.Split.Canary, Is: is.Routing.Split.Canary,
 		Canary: ready(p, is.Canary), Stable: ready(p, is.Stable),
 		OneSet: is.Canary == is.Stable, Named: is.Canary != "", StableNamed: is.Stable != "",
-		Current: is.Canary == p.Plan.Status.CurrentPodHash,
+		Current: is.Canary == p.Plan.Status.CurrentPodHash && (is.Subsets || observedHash(p) == is.Canary),
 	}
 	w.need = needOf(p.Observed.Rollout)
 	w.Target, w.Size = w.need.target(p.Observed.Rollout, &p.Plan.Status)
@@ -227,6 +227,13 @@ func (j *Judge) weighed(p *Pass, was, is *dataplane.Entrance) {
 	}
 	law, found := w.Judge()
 	j.check(law, p.Key, wordy(is.Name, found))
+}
+
+// observedHash is what the canary's Service selects as the pass has seen it, which
+// may be long ago.
+func observedHash(p *Pass) string {
+	name, _ := rollout.Services(p.Observed.Rollout)
+	return p.Observed.Services[name].Hash
 }
 
 // ready is what the pass knew of the ready pods of a hash.
