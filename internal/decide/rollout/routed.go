@@ -80,7 +80,7 @@ func routedResize(v *view, r *record) []plan.Action {
 		return raises
 	}
 	if s := v.stable; s != nil && want.Stable < s.Spec && (want.Stable >= v.budget.Replicas || v.proven(r)) {
-		if size := v.floor(s, v.lowered(s, want.Stable)); size < s.Spec && (size > 0 || !v.now.Before(leftAt(r))) {
+		if size := v.floor(s, v.lowered(s, want.Stable)); size < s.Spec && (size > 0 || v.budget.Replicas == 0 || !v.now.Before(leftAt(r))) {
 			return []plan.Action{v.order(s, size, why(r, want.Stable, "stable"))}
 		}
 	}

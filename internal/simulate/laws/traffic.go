@@ -39,6 +39,9 @@ type flowStory struct {
 	foreign time.Time
 	// held is since when an aborted canary has weight though stable is whole.
 	held time.Time
+	// unwanted are the hashes of sets that were emptied because no replicas were
+	// wanted at all.
+	unwanted map[string]bool
 }
 
 // live are the objects as stored, but for one that is as it was before.
@@ -108,7 +111,7 @@ func (j *Judge) heardTraffic(e *store.Event) {
 func (j *Judge) flow(key types.NamespacedName) *flowStory {
 	s := j.story(key)
 	if s.flow == nil {
-		s.flow = &flowStory{until: map[string]time.Time{}}
+		s.flow = &flowStory{until: map[string]time.Time{}, unwanted: map[string]bool{}}
 	}
 	return s.flow
 }
@@ -218,7 +221,7 @@ func (j *Judge) weighed(p *Pass, was, is *dataplane.Entrance) {
 	}
 	w.need = needOf(p.Observed.Rollout)
 	w.Target, w.Size = w.need.target(p.Observed.Rollout, &p.Plan.Status)
-	if !slices.ContainsFunc(p.Observed.Sets, func(s rollout.Set) bool { return s.Hash == is.Stable }) {
+	if is.Stable != "" && !slices.ContainsFunc(p.Observed.Sets, func(s rollout.Set) bool { return s.Hash == is.Stable }) {
 		w.Target, w.Size = w.need.whole, w.need.pods(w.need.whole) // nobody else is left
 	}
 	w.Aborted = p.Plan.Status.Progress != nil && p.Plan.Status.Progress.Aborted
@@ -306,6 +309,7 @@ func (j *Judge) shrunk(p *Pass, before, after *appsv1.ReplicaSet) {
 	n := needOf(ro)
 	size, was := *after.Spec.Replicas, *before.Spec.Replicas
 	hash := after.Labels[v1alpha1.LabelPodTemplateHash]
+	j.flow(p.Key).unwanted[hash] = size == 0 && n.replicas == 0
 	if size >= was || n.replicas == 0 {
 		return
 	}
@@ -377,7 +381,7 @@ func (j *Judge) Flowed(ro *v1alpha1.Rollout, flows []dataplane.Flow) {
 			if _, named := sends(e, hash); !named || flows[i].Slow {
 				continue
 			}
-			if rs := j.emptied(ro, hash); rs != nil && j.serving(rs) == 0 {
+			if rs := j.emptied(ro, hash); rs != nil && !f.unwanted[hash] && j.serving(rs) == 0 {
 				j.check(DeadPods, key, fmt.Sprintf("proxy %d of %s sends to %s, whose pods were taken away", flows[i].Proxy, e.Name, rs.Name))
 			}
 		}
