@@ -71,6 +71,9 @@ type Entry struct {
 	// routers; Headroom is what stable could take back of it, nil for nothing.
 	Weight   int
 	Headroom *explain.Headroom
+	// Share is the part of the requests, in percent, that reaches the new version
+	// by what the proxies have heard of; 0 without routers.
+	Share float64
 }
 
 // Timeline is a rehearsal's outcome.
@@ -266,7 +269,7 @@ func (p *player) advance(ctx context.Context, to time.Duration, rest bool) error
 	p.collect(ctx)
 	changed := w.line.Now()
 	for {
-		seen := w.store.Version()
+		seen := w.store.Version() + w.flows
 		next, ok := w.line.Next()
 		if rest && (!ok || next.After(changed.Add(quiet)) && !w.expects(p.key)) {
 			p.out.Resting = true
@@ -275,7 +278,7 @@ func (p *player) advance(ctx context.Context, to time.Duration, rest bool) error
 		if !w.line.Step(until) {
 			return nil
 		}
-		if w.store.Version() != seen {
+		if w.store.Version()+w.flows != seen {
 			changed = w.line.Now()
 			p.collect(ctx)
 		}
@@ -318,7 +321,7 @@ func (p *player) collect(ctx context.Context) {
 		}
 		p.out.Entries = append(p.out.Entries, Entry{At: l.At.Sub(p.from), Who: l.Who, What: l.What, Why: l.Why, Phase: phase, Message: message,
 			Step: st.Milestone().Step, Canary: canary, Stable: stable, Available: available(&st),
-			Weight: weight(&st), Headroom: headroom(&st)})
+			Weight: weight(&st), Headroom: headroom(&st), Share: p.share(&st)})
 	}
 }
 
@@ -337,6 +340,14 @@ func weight(st *script.State) int {
 		return int(w.Canary.Weight)
 	}
 	return -1
+}
+
+// share is the canary's, or everything once it is stable and serves.
+func (p *player) share(st *script.State) float64 {
+	if st.Rollout.Status.CurrentPodHash == "" {
+		return 0
+	}
+	return p.world.Share(p.key.Namespace, p.key.Name, st.Rollout.Status.CurrentPodHash)
 }
 
 func headroom(st *script.State) *explain.Headroom {

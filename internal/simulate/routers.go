@@ -3,7 +3,6 @@ package simulate
 import (
 	"context"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -199,11 +198,4 @@ func (i *instance) ordered(r *store.Request) *plan.SetRouting {
 		}
 	}
 	return first
-}
-
-// Headroom is the part of all traffic, in percent, that the stable set of a
-// rollout could take now, by the pods that it has ready.
-func Headroom(ro *v1alpha1.Rollout, stableReady int32) int32 {
-	size := v1alpha1.ReplicasOrDefault(ro.Spec.Replicas)
-	return int32(math.Min(100, float64(traffic.Capped(traffic.Max, stableReady, size))))
 }
