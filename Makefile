@@ -4,6 +4,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 SIMULATED ?=
+TRAFFIC ?=
 SEEDS ?= 100000
 
 CLUSTER := bin/sluice-cluster
@@ -22,12 +23,8 @@ GO_TEST := go test
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Watch a good release go out and a bad one come back (SIMULATED=1: in virtual time, without a cluster)
-ifeq ($(SIMULATED),)
-demo: $(CLUSTER)
-endif
-demo: binaries
-	@SIMULATED=$(SIMULATED) hack/demo.sh
+demo: ## Watch releases under real requests: a good one goes out, bad ones come back (TRAFFIC=no: without Traefik and requests; SIMULATED=1: in virtual time, without a cluster)
+	@SIMULATED=$(SIMULATED) TRAFFIC=$(TRAFFIC) MAKE=$(MAKE) hack/demo.sh
 
 test: $(CLUSTER) compile ## Run every test, also those on a real API server
 	$(GO_TEST) -timeout 20m $$(go list ./... | grep -v '/test/')

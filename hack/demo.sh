@@ -1,31 +1,62 @@
 #!/usr/bin/env bash
-# Shows the product at work: a good release goes out step by step, a bad one
-# comes back. It starts a local Kubernetes, and removes all that it made; with
+# Shows the product at work under real requests: a good release goes out step by
+# step, bad ones come back. It builds what it needs, starts a local Kubernetes
+# with Traefik, and removes all that it started. TRAFFIC=no does without Traefik
+# and requests, and so does a machine that allows no network namespaces. With
 # KUBECONFIG set it uses that cluster instead, in a namespace of its own.
 # SIMULATED=1 tells the same story in virtual time, without a cluster.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 bin=bin/kubectl-argo-rollouts
-[ -x "$bin" ] || go build -o bin/ ./cmd/...
+build() { "${MAKE:-make}" --no-print-directory "$@"; }
+is_on() { [ -n "${1:-}" ] && [ "$1" != 0 ] && [ "$1" != no ]; }
 
-if [ -n "${SIMULATED:-}" ] && [ "${SIMULATED:-}" != 0 ]; then
+if is_on "${SIMULATED:-}"; then
+  build binaries
   if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
   say() { printf '\n%s== %s%s\n\n' "$bold" "$*" "$plain"; }
+  play() { "$bin" simulate -f examples/web-gateway.yaml --set image "$@"; }
   say 'A good image goes out: 20, 40, 60, 80 %, with a pause after each step'
-  "$bin" simulate -f examples/web.yaml --set image web=nginx:1.28-alpine --expect Healthy
+  play web=nginx:1.28-alpine --expect Healthy
   say 'A bad image: its pods never become ready. At the deadline it is taken back'
-  "$bin" simulate -f examples/web.yaml --set image web=nginx:1.29-error --pods nginx:1.29-error=image-pull --expect Degraded
+  play web=nginx:1.29-error --pods nginx:1.29-error=image-pull --expect Degraded
+  say 'A worse image: its pods become ready and are wrong. Somebody aborts after 20 s'
+  play web=nginx:1.30-error20 --at 20s=abort --expect Degraded
   say 'What to try next'
   cat <<END
-  make demo                               the same on a real API server
+  make demo                               the same on a real API server, with real requests
   $bin simulate -f examples/web.yaml --set image web=nginx:1.28-alpine --at 12s=abort
   $bin simulate -f YOUR-ROLLOUT.yaml --set image CONTAINER=IMAGE
 END
   exit 0
 fi
 
-[ -n "${KUBECONFIG:-}" ] || [ -x bin/sluice-cluster ] || hack/build-cluster.sh
-[ -x bin/rollouts-controller ] || go build -o bin/ ./cmd/...
+# Whether there can be a data plane. Where unshare is missing, the cluster itself
+# finds out.
+namespaces() {
+  ! command -v unshare >/dev/null || unshare --net true 2>/dev/null || unshare --user --map-root-user --net true 2>/dev/null
+}
+
+export TRAFFIC=${TRAFFIC:-yes}
+is_on "$TRAFFIC" && TRAFFIC=yes || TRAFFIC=no
+if [ -n "${KUBECONFIG:-}" ]; then
+  TRAFFIC=no
+elif [ "$TRAFFIC" = yes ] && ! namespaces; then
+  echo 'demo: network namespaces are not allowed here, so no requests are sent: only pods are shown'
+  TRAFFIC=no
+fi
+
+if [ -z "${KUBECONFIG:-}" ]; then
+  if [ ! -x bin/sluice-cluster ]; then
+    echo 'demo: the first time, a Kubernetes API server and controllers are compiled, which takes minutes'
+  fi
+  if [ "$TRAFFIC" = yes ] && [ ! -x bin/sluice-traefik ]; then
+    echo 'demo: and Traefik after them, as many minutes again; make demo TRAFFIC=no does without it'
+  fi
+  build bin/sluice-cluster
+  if [ "$TRAFFIC" = yes ]; then build bin/sluice-traefik; fi
+fi
+build binaries
 go build -o bin/sluice-demo ./hack/demo
 exec bin/sluice-demo

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,7 +46,7 @@ func (d *demo) follow(ctx context.Context, title string, until func(explain.View
 		if err == nil {
 			view := sight.View(now)
 			end := until(view)
-			p.draw(title, view, now, end)
+			p.draw(title, view, d.above(view, now), end)
 			if end {
 				return nil
 			}
@@ -63,7 +64,7 @@ func (d *demo) stir(ctx context.Context, ticker *time.Ticker, mirror *live.Mirro
 		return ctx.Err()
 	case <-ticker.C:
 	}
-	if d.terminal {
+	if d.terminal || d.traffic.running() {
 		return nil
 	}
 	select {
@@ -72,6 +73,14 @@ func (d *demo) stir(ctx context.Context, ticker *time.Ticker, mirror *live.Mirro
 	case <-mirror.Changes():
 		return nil
 	}
+}
+
+// above is what is told of the traffic, above the tree.
+func (d *demo) above(v explain.View, now time.Time) []string {
+	if !d.traffic.running() {
+		return nil
+	}
+	return d.traffic.lines(v, d.traffic.look(now))
 }
 
 // scoped narrows lists to the demo's namespace.
@@ -92,18 +101,31 @@ type painter struct {
 	began    time.Time
 	lines    int
 	last     string
+	// seen is what would be worth a picture, since when.
+	seen  string
+	since time.Time
 }
 
-func (p *painter) draw(title string, v explain.View, now time.Time, end bool) {
+// steady is for how long a step must hold before it is printed, so that the
+// shares are those of its weight.
+const steady = 2 * time.Second
+
+func (p *painter) draw(title string, v explain.View, above []string, end bool) {
+	now := time.Now()
 	text := p.style.Rollout(v, now)
 	if p.terminal {
-		p.over(text)
+		p.over(above, text)
 		return
 	}
-	if w := worth(v, end); w != "" && w != p.last {
-		p.last = w
-		fmt.Printf("-- %s, after %.1f s\n%s\n", title, now.Sub(p.began).Seconds(), text)
+	w := worth(v, end)
+	if w != p.seen {
+		p.seen, p.since = w, now
 	}
+	if w == "" || w == p.last || len(above) > 0 && !end && now.Sub(p.since) < steady {
+		return
+	}
+	p.last = w
+	fmt.Printf("-- %s, after %.1f s\n%s%s\n", title, now.Sub(p.began).Seconds(), strings.Join(append(above, ""), "\n"), text)
 }
 
 // worth names what is worth a picture of its own: a step that is reached, a pod
@@ -131,15 +153,12 @@ func worth(v explain.View, end bool) string {
 
 // over draws over the last picture. Lines that the terminal has no room for are
 // left out, since what has scrolled away cannot be drawn over.
-func (p *painter) over(text string) {
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+func (p *painter) over(above []string, text string) {
 	_, height, err := term.GetSize(int(os.Stdout.Fd()))
 	if err != nil {
 		height = 24
 	}
-	if len(lines) > height-2 {
-		lines = lines[:max(height-2, 0)]
-	}
+	lines := fit(append(above, strings.Split(strings.TrimSuffix(text, "\n"), "\n")...), max(height-2, 0))
 	var b strings.Builder
 	if p.lines > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", p.lines)
@@ -151,4 +170,16 @@ func (p *painter) over(text string) {
 	b.WriteString("\x1b[?7h\x1b[J")
 	p.lines = len(lines)
 	fmt.Print(b.String())
+}
+
+// fit leaves out what there is no room for: first the lines between the status
+// and the tree, then the end of the tree.
+func fit(lines []string, room int) []string {
+	starts := func(prefix string) int {
+		return slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, prefix) })
+	}
+	if from, to := starts("Strategy:"), starts("NAME  "); len(lines) > room && 0 <= from && from < to {
+		lines = slices.Concat(lines[:from], []string{""}, lines[to:])
+	}
+	return lines[:min(len(lines), room)]
 }

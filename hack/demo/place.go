@@ -58,7 +58,8 @@ func (d *demo) prepare(ctx context.Context) error {
 	})
 	local := os.Getenv("KUBECONFIG") == ""
 	if local {
-		d.say("Starting a local Kubernetes: etcd, API server, controllers and a node that plays its pods")
+		d.say("Starting a local Kubernetes: etcd, API server, controllers and a node that plays its pods%s",
+			map[bool]string{true: "; and Traefik"}[wantsTraffic()])
 		err = d.startCluster(ctx, dir)
 	} else {
 		d.place.kubeconfig = os.Getenv("KUBECONFIG")
@@ -84,11 +85,18 @@ func (d *demo) prepare(ctx context.Context) error {
 	return d.startController(ctx, dir, local)
 }
 
+// wantsTraffic tells that there is to be a data plane, if the machine allows it.
+// hack/demo.sh has built it, and says why if not.
+func wantsTraffic() bool { return os.Getenv("TRAFFIC") == "yes" }
+
 // startCluster starts bin/sluice-cluster, which ends when its standard input does.
 func (d *demo) startCluster(ctx context.Context, dir string) error {
 	began := time.Now()
 	d.place.kubeconfig = filepath.Join(dir, "kubeconfig")
 	c := exec.Command("bin/sluice-cluster", "up", "--until-eof", "--kubeconfig", d.place.kubeconfig)
+	if wantsTraffic() {
+		c.Args = append(c.Args, "--dataplane")
+	}
 	apart(c)
 	var messages bytes.Buffer
 	c.Stderr = &messages
@@ -107,29 +115,43 @@ func (d *demo) startCluster(ctx context.Context, dir string) error {
 		_ = in.Close()
 		_ = c.Wait()
 	})
-	ready := make(chan bool, 1)
-	go func() { ready <- saysReady(out) }()
+	told := make(chan start, 1)
+	go func() { told <- startOf(out) }()
 	select {
-	case ok := <-ready:
-		if !ok {
+	case s := <-told:
+		if !s.ready {
 			return fmt.Errorf("the local cluster did not start: %s", strings.TrimSpace(messages.String()))
+		}
+		d.note("Ready after %s.", time.Since(began).Round(100*time.Millisecond))
+		if s.gateway != "" {
+			d.traffic = &traffic{url: s.gateway}
+		} else if wantsTraffic() {
+			d.note("Network namespaces are not allowed here, so no requests are sent: only pods are shown.")
 		}
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-time.After(readyLimit):
 		return fmt.Errorf("the local cluster was not ready after %s", readyLimit)
 	}
-	d.note("Ready after %s.", time.Since(began).Round(100*time.Millisecond))
 	return nil
 }
 
-func saysReady(out io.Reader) bool {
-	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if strings.HasPrefix(lines.Text(), "ready ") {
-			return true
+// start is what the cluster tells when it starts.
+type start struct {
+	ready bool
+	// gateway is the URL at which Traefik listens; empty without one.
+	gateway string
+}
+
+func startOf(out io.Reader) start {
+	var s start
+	for lines := bufio.NewScanner(out); !s.ready && lines.Scan(); {
+		if url, ok := strings.CutPrefix(lines.Text(), "gateway: "); ok {
+			s.gateway = url
 		}
+		s.ready = strings.HasPrefix(lines.Text(), "ready ")
 	}
-	return false
+	return s
 }
 
 // apart keeps a child out of the terminal's signals: the demo ends it itself.

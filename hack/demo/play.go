@@ -16,10 +16,16 @@ import (
 )
 
 const (
-	manifest  = "examples/web.yaml"
-	name      = "web"
-	goodImage = "nginx:1.28-alpine"
-	badImage  = "nginx:1.29-error" // a tag that does not exist
+	manifest       = "examples/web.yaml"
+	routedManifest = "examples/web-gateway.yaml"
+	name           = "web"
+	goodImage      = "nginx:1.28-alpine"
+	badImage       = "nginx:1.29-error"   // a tag that does not exist
+	wrongImage     = "nginx:1.30-error20" // the local cluster's pods answer 20 of 100 requests with an error
+
+	// bearable is how many errors of a new version the demo looks at before it
+	// aborts, as somebody would who watches.
+	bearable = 15
 )
 
 // demo is one run.
@@ -31,6 +37,8 @@ type demo struct {
 
 	place    place
 	cleanups []func()
+	// traffic is nil where there is no data plane.
+	traffic *traffic
 }
 
 func (d *demo) later(f func()) { d.cleanups = append(d.cleanups, f) }
@@ -57,16 +65,44 @@ func (d *demo) play(ctx context.Context) error {
 	if err := d.prepare(ctx); err != nil {
 		return err
 	}
-	d.say("A rollout named %s: 5 pods of nginx:1.27-alpine, and a Service", name)
-	d.note("from %s", manifest)
-	if err := d.place.create(ctx, manifest); err != nil {
+	acts := []func(context.Context) error{d.first, d.good, d.bad}
+	if d.traffic != nil {
+		acts = append(acts, d.wrong)
+	}
+	for _, act := range acts {
+		if err := act(ctx); err != nil {
+			return err
+		}
+	}
+	if d.traffic != nil {
+		d.total()
+	}
+	d.next()
+	return nil
+}
+
+func (d *demo) first(ctx context.Context) error {
+	from := manifest
+	d.say("A rollout named %s: 5 pods of nginx:1.27-alpine, and what leads requests to them", name)
+	if d.traffic != nil {
+		from = routedManifest
+	}
+	d.note("from %s", from)
+	if err := d.place.create(ctx, from); err != nil {
 		return err
 	}
 	if err := d.follow(ctx, "First deployment: there is nothing to protect, so all pods start at once", healthy); err != nil {
 		return err
 	}
+	if d.traffic == nil {
+		return nil
+	}
+	d.note("From now on %d requests a second go through Traefik; each is counted.", rate)
+	return d.startTraffic(ctx)
+}
+
+func (d *demo) good(ctx context.Context) error {
 	d.say("A good image, %s, goes out: 20, 40, 60, 80 %%, with a pause of 5 s after each", goodImage)
-	d.note("kubectl argo rollouts set image %s %s=%s", name, name, goodImage)
 	if err := d.setImage(ctx, goodImage); err != nil {
 		return err
 	}
@@ -74,8 +110,11 @@ func (d *demo) play(ctx context.Context) error {
 		return err
 	}
 	d.note("Out: all pods run %s.", goodImage)
+	return nil
+}
+
+func (d *demo) bad(ctx context.Context) error {
 	d.say("A bad image, %s: its pods never become ready", badImage)
-	d.note("kubectl argo rollouts set image %s %s=%s", name, name, badImage)
 	d.note("Traffic stays on the old pods. After 20 s without progress the release is aborted and taken back.")
 	if err := d.setImage(ctx, badImage); err != nil {
 		return err
@@ -84,11 +123,37 @@ func (d *demo) play(ctx context.Context) error {
 		return err
 	}
 	d.note("Back: all pods run %s, and no request has met the bad image.", goodImage)
-	d.next()
+	return nil
+}
+
+// wrong releases an image that looks well to Kubernetes and is not.
+func (d *demo) wrong(ctx context.Context) error {
+	t := d.traffic
+	_, t.bad, _ = strings.Cut(wrongImage, ":")
+	d.say("A worse image, %s: its pods become ready, and answer a fifth of their requests with an error", wrongImage)
+	d.note("After %d such errors the demo aborts, as you would.", bearable)
+	if err := d.setImage(ctx, wrongImage); err != nil {
+		return err
+	}
+	seen := func(explain.View) bool { return t.own(t.run.Counts()) >= bearable }
+	if err := d.follow(ctx, "Worse release", seen); err != nil {
+		return err
+	}
+	d.note("kubectl argo rollouts abort %s", name)
+	aborted := time.Now()
+	s := command.Sender{Client: d.place.client}
+	if err := s.Abort(ctx, d.key()); err != nil {
+		return err
+	}
+	if err := d.follow(ctx, "Aborted", takenBack); err != nil {
+		return err
+	}
+	d.note("Back: %s answers every request again, %.1f s after the abort.", goodImage, max(0, t.lastBad.Sub(aborted).Seconds()))
 	return nil
 }
 
 func (d *demo) setImage(ctx context.Context, image string) error {
+	d.note("kubectl argo rollouts set image %s %s=%s", name, name, image)
 	s := command.Sender{Client: d.place.client}
 	_, err := s.SetImage(ctx, d.key(), name, image)
 	return err
@@ -101,13 +166,18 @@ func (d *demo) key() types.NamespacedName {
 // next tells what to try after the demo.
 func (d *demo) next() {
 	d.say("That was it, in %s. What to try next", time.Since(d.began).Round(time.Second))
-	for _, line := range []string{
+	lines := []string{
 		"make demo SIMULATED=1                    the same story in virtual time, in a second",
 		"bin/kubectl-argo-rollouts simulate -f " + manifest + " --set image web=" + goodImage + " --at 12s=abort",
 		"bin/sluice-cluster up                    a local Kubernetes to play with; it prints a kubeconfig",
+	}
+	if d.traffic != nil {
+		lines[1] = strings.Replace(lines[1], manifest, routedManifest, 1)
+		lines[2] = "bin/sluice-cluster up --dataplane        a local Kubernetes with Traefik to play with; it prints a kubeconfig"
+	}
+	for _, line := range append(lines,
 		"bin/rollouts-controller --kubeconfig F   the controller on it, once config/crd is applied",
-		"bin/kubectl-argo-rollouts --help         promote, abort, retry, undo, restart and more",
-	} {
+		"bin/kubectl-argo-rollouts --help         promote, abort, retry, undo, restart and more") {
 		d.note("%s", line)
 	}
 }
