@@ -113,16 +113,6 @@ func (r *Runner) step(ctx context.Context, do action) error {
 			ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: a.name},
 			Spec:       corev1.ServiceSpec{Selector: map[string]string{"app": a.of}, Ports: []corev1.ServicePort{{Port: 80}}},
 		})
-	case route:
-		return r.apply(ctx, a.objects)
-	case rival:
-		return r.rival(ctx, a)
-	case routers:
-		w, err := r.routed()
-		if err != nil {
-			return err
-		}
-		return w.Router(a.fault)
 	case disruptions:
 		least := Amount(a.least)
 		return r.World.Client().Create(ctx, &policyv1.PodDisruptionBudget{
@@ -159,7 +149,7 @@ func (r *Runner) step(ctx context.Context, do action) error {
 		}
 		return w.Inject(a.fault)
 	}
-	return fmt.Errorf("no way to run %T", do)
+	return r.stepRouted(ctx, do)
 }
 
 // state reads the subject; a rollout that is gone is a state too.
