@@ -2,18 +2,27 @@ package integration
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/hack/install"
+	"github.com/sluice-project/sluice/internal/command"
 	"github.com/sluice-project/sluice/internal/simulate/script"
 )
 
@@ -146,12 +155,14 @@ func (c *cluster) testRouted(t *testing.T) {
 	}
 	via := newRecorder(t, c.config, install.User)
 	c.start(t, via, "--instance-id", "routed")
+	go c.acceptRoutes(t.Context())
 	for name, r := range routes() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.playRouted(t, r, via)
 		})
 	}
+	t.Run("examples", func(t *testing.T) { c.testSeeds(t, via) })
 }
 
 func (c *cluster) playRouted(t *testing.T, r route, via *recorder) {
@@ -234,6 +245,46 @@ func (c *cluster) playRouted(t *testing.T, r route, via *recorder) {
 	expect(0)
 }
 
+// acceptRoutes stands for a gateway: it says of every HTTPRoute that it carries out
+// what is written.
+func (c *cluster) acceptRoutes(ctx context.Context) {
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("gateway.networking.k8s.io/v1")
+	list.SetKind("HTTPRouteList")
+	for ctx.Err() == nil {
+		w, err := c.client.Watch(ctx, list)
+		if err != nil {
+			select { // the kind has just been defined
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+			}
+			continue
+		}
+		for e := range w.ResultChan() {
+			if u, ok := e.Object.(*unstructured.Unstructured); ok && e.Type != watch.Deleted {
+				c.accept(ctx, u)
+			}
+		}
+	}
+}
+
+func (c *cluster) accept(ctx context.Context, u *unstructured.Unstructured) {
+	if at(u, "status", "parents", 0, "conditions", 0, "observedGeneration") == u.GetGeneration() {
+		return
+	}
+	condition := func(kind string) map[string]any {
+		return map[string]any{"type": kind, "status": "True", "reason": kind, "message": "", "observedGeneration": u.GetGeneration(),
+			"lastTransitionTime": time.Now().UTC().Format(time.RFC3339)}
+	}
+	body, err := json.Marshal(map[string]any{"status": map[string]any{"parents": []any{map[string]any{
+		"parentRef": map[string]any{"name": "gateway"}, "controllerName": "example.invalid/gateway",
+		"conditions": []any{condition("Accepted"), condition("ResolvedRefs")}}}}})
+	if err != nil {
+		panic(err)
+	}
+	_ = c.client.Status().Patch(ctx, u, client.RawPatch(types.MergePatchType, body)) // a later event repeats it
+}
+
 // eventually creates an object whose kind may just have been defined.
 func (c *cluster) eventually(ctx context.Context, u *unstructured.Unstructured) error {
 	return c.await(ctx, u.GetNamespace(), "the API server to know "+u.GetKind(), func() (bool, error) {
@@ -250,4 +301,93 @@ func (c *cluster) eventually(ctx context.Context, u *unstructured.Unstructured) 
 
 func service(name string) string {
 	return fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s}, spec: {selector: {app: web}, ports: [{port: 80, targetPort: 8080}]}}", name)
+}
+
+// testSeeds takes the example manifests of routers to their manual gates and back.
+func (c *cluster) testSeeds(t *testing.T, via *recorder) {
+	dir := os.Getenv("SLUICE_COMPAT_DIR")
+	if dir == "" {
+		t.Skip("SLUICE_COMPAT_DIR is not set: no example manifests")
+	}
+	for file, gate := range map[string]struct {
+		name, container string
+		// gates are the steps that wait for a person, or would for minutes, and the
+		// weight at each.
+		gates [][2]int32
+	}{
+		"api-nginx.yaml":      {"api", "api", [][2]int32{{1, 10}, {3, 50}}},
+		"checkout-istio.yaml": {"checkout", "app", [][2]int32{{1, 5}, {3, 20}}},
+	} {
+		t.Run(file, func(t *testing.T) {
+			t.Parallel()
+			ctx, ns := t.Context(), c.namespace(t, "seed")
+			ro := c.applySeed(t, filepath.Join(dir, "seed", file), ns)
+			must := func(what string, want func(*script.State) bool) {
+				t.Helper()
+				if err := c.reaches(ctx, ro, what, want); err != nil {
+					t.Fatal(err)
+				}
+			}
+			image := ro.Spec.Template.Spec.Containers[0].Image
+			w := newWorld(ctx, c, ns, via)
+			must("the first version", out(image))
+			s := command.Sender{Client: c.client}
+			next := "registry.example.invalid/next:v1"
+			if _, err := s.SetImage(ctx, client.ObjectKeyFromObject(ro), gate.container, next); err != nil {
+				t.Fatal(err)
+			}
+			for i, g := range gate.gates {
+				must(fmt.Sprintf("the gate at step %d", g[0]), func(st *script.State) bool {
+					weights := st.Rollout.Status.Canary.Weights
+					return waitsAt(g[0])(st) && weights != nil && weights.Canary.Weight == g[1]
+				})
+				if i+1 == len(gate.gates) {
+					break
+				}
+				if _, err := w.Command(ctx, client.ObjectKeyFromObject(ro), promote()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := w.Command(ctx, client.ObjectKeyFromObject(ro), script.Command{Verb: "abort", Arg: -1}); err != nil {
+				t.Fatal(err)
+			}
+			must("the way back", func(st *script.State) bool {
+				return back(next)(st) && st.Rollout.Status.Canary.Weights.Canary.Weight == 0
+			})
+		})
+	}
+}
+
+// applySeed makes the objects of a file in a namespace of the test and gives the
+// Rollout among them, without its analysis steps and with a short abort delay.
+func (c *cluster) applySeed(t *testing.T, file, ns string) *v1alpha1.Rollout {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ro *v1alpha1.Rollout
+	for _, text := range strings.Split(string(data), "\n---\n") {
+		u := object(text)
+		u.SetNamespace(ns)
+		if u.GetAPIVersion() == "networking.istio.io/v1" {
+			u.SetAPIVersion("networking.istio.io/v1alpha3") // the version that the definition here serves
+		}
+		if u.GetKind() != v1alpha1.KindRollout {
+			if err := c.eventually(t.Context(), u); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		ro = &v1alpha1.Rollout{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, ro); err != nil {
+			t.Fatal(err)
+		}
+	}
+	canary := ro.Spec.Strategy.Canary
+	canary.Steps = slices.DeleteFunc(canary.Steps, func(s v1alpha1.CanaryStep) bool { return s.Analysis != nil })
+	canary.AbortScaleDownDelaySeconds = new(int32(1))
+	ro.Labels = map[string]string{v1alpha1.LabelInstanceID: "routed"}
+	c.create(t, ro)
+	return ro
 }
