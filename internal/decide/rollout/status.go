@@ -156,7 +156,7 @@ func refuse(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 		// What the pause conditions say is the command; this only repeats them.
 		st.ControllerPause = len(st.PauseConditions) > 0
 	}
-	p := plan.Plan[v1alpha1.RolloutStatus]{Status: st}
+	p := plan.Plan[v1alpha1.RolloutStatus]{Status: st, Wake: unheard(v)}
 	if v.ro.Status.ObservedGeneration == "" {
 		p.Notes = append(p.Notes, addedNote())
 	}

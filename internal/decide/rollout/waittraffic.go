@@ -9,8 +9,12 @@ import (
 )
 
 // look is how soon an entrance is read again although no change of it was heard
-// of: routers that answer late, or whose objects cannot be watched.
-const look = 10 * time.Second
+// of: routers that answer late, or whose objects cannot be watched. An object that
+// is not there is looked for again after lookMissing.
+const (
+	look        = 10 * time.Second
+	lookMissing = 30 * time.Second
+)
 
 // waitingTraffic says which entrance is not where it should be; nil when the
 // routing is proven.
@@ -56,6 +60,18 @@ func because(message string) string {
 	return ": " + message
 }
 
+// unheard is when to look again at problems of objects whose changes may not be
+// heard of: those of routers, for their kind may be missing, live in another
+// cluster, or be closed to watches. Services always are heard of.
+func unheard(v *view) time.Time {
+	for _, p := range v.o.Problems {
+		if p.OnName != "" && p.OnKind != string(plan.KindService) {
+			return v.now.Add(lookMissing)
+		}
+	}
+	return time.Time{}
+}
+
 // trafficWakes are the times at which traffic needs another look.
 func trafficWakes(v *view, r *record) []time.Time {
 	if !v.routed {
@@ -73,7 +89,7 @@ func trafficWakes(v *view, r *record) []time.Time {
 		e := &v.o.Entrances[i]
 		if again := repairAt(r, e); v.now.Before(again) && !v.asWanted(r, e) {
 			at = append(at, again)
-		} else if e.Unread != "" || e.Ack == traffic.AckPending || e.Ack == traffic.AckRefused {
+		} else if !v.asWanted(r, e) || e.Ack == traffic.AckPending || e.Ack == traffic.AckRefused {
 			at = append(at, v.now.Add(look))
 		}
 	}
