@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/traffic"
 )
 
 // midway is a release of 10 pods that has come to its first pause at a weight.
@@ -57,4 +58,28 @@ func TestARouteIsReadAgainThoughNoChangeOfItIsHeardOf(t *testing.T) {
 			t.Errorf("the Service is looked for again at %v", w.wake)
 		}
 	})
+}
+
+// TestARouterIsNotRaisedByWhatAnotherOneHas: an abort, and pods that die, only
+// ever lower the weight of each router.
+func TestARouterIsNotRaisedByWhatAnotherOneHas(t *testing.T) {
+	for name, c := range map[string]struct{ disturb func(*world) }{
+		"at an abort":                 {func(w *world) { w.ro.Status.Abort = true; w.set("web-v1").Available = 5 }},
+		"when pods of the canary die": {func(w *world) { w.set("web-v2").Available = 4 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := midway(t, 80, nil)
+			e := w.entrances[0]
+			e.Router, e.Name, e.Object = "S", "s/1", "s"
+			e.Routing.Split = traffic.New(100, 0) // it has refused so far
+			w.entrances = append(w.entrances, e)
+			c.disturb(w)
+			p := Decide(w.observed(), w.now)
+			for _, a := range p.Actions {
+				if s, ok := a.(plan.SetRouting); ok && s.Router == "S" && s.Want.Split.Canary > 0 {
+					t.Errorf("the canary gets %d of a router where it had nothing", s.Want.Split.Canary)
+				}
+			}
+		})
+	}
 }

@@ -84,16 +84,20 @@ func (v *view) enough(available, size int32) bool {
 	return int64(available)*100 >= int64(t.Value)*int64(size)
 }
 
-// weigh is the canary's weight that the routers should have now: what the record
-// asks for, as far as the pods of the side that gains can carry it.
+// weigh is the canary's weight that a router should have now: what the record
+// asks for, as far as the pods of the side that gains can carry it. now is the
+// weight that it has: none is raised by what another one has.
 //
 // The canary gains only when its role selects the current set and that has all
 // the pods that the weight needs; where it loses pods the weight goes back in
 // proportion. Stable gains as far as the pods that are ready are of those that
 // its share needs, or in proportion to the pods that are ready on either side,
 // whichever is more: where both are short, requests go where pods are.
-func (v *view) weigh(r *record) int32 {
-	now, want := v.flow.most, aim(v, r)
+func (v *view) weigh(r *record, now int32) int32 {
+	want := aim(v, r)
+	if v.stable == nil && r.Aborted {
+		return now // nothing to go back to: leave it where it is
+	}
 	if v.budget.Replicas == 0 {
 		return want
 	}
@@ -138,9 +142,24 @@ func (v *view) carriable(r *record, want, now int32, ours bool) int32 {
 	return min(now, want, traffic.Capped(want, v.current.Available, min(size, v.sizeFor(want))))
 }
 
+// has is the canary's weight that the entrance's router has, the most of all its
+// entrances, for they are written together.
+func (v *view) has(e *Entrance) int32 {
+	if e.Unread != "" {
+		return v.flow.most
+	}
+	var most int32
+	for i := range v.o.Entrances {
+		if x := &v.o.Entrances[i]; x.Router == e.Router && !x.Missing && x.Unread == "" {
+			most = max(most, x.Routing.Split.Canary)
+		}
+	}
+	return most
+}
+
 // wanted is the routing that the routers should have now.
 func (v *view) wanted(r *record, e *Entrance) traffic.Routing {
-	w := traffic.Routing{Split: traffic.New(v.maxWeight, v.weigh(r))}
+	w := traffic.Routing{Split: traffic.New(v.maxWeight, v.weigh(r, v.has(e)))}
 	if !v.settled() && v.pointsAt(canaryRole, v.current) && v.current.Available > 0 {
 		w.Routes = managedRoutes(v.ro, &r.RolloutProgress)
 	}
