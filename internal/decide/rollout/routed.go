@@ -40,7 +40,7 @@ func (v *view) canaryGoal(r *record) int32 {
 	if v.carries(v.current) {
 		size = max(size, v.canarySize(r, v.flow.most))
 	}
-	if s := canaryScale(v, r); v.current != nil && (s == nil || s.Replicas == nil) {
+	if v.current != nil {
 		size = max(size, min(1, v.current.Spec, v.budget.Replicas)) // the only pod never goes before the next one is asked for
 	}
 	if r.Hold != nil {

@@ -83,3 +83,29 @@ func TestARouterIsNotRaisedByWhatAnotherOneHas(t *testing.T) {
 		})
 	}
 }
+
+// TestACanaryOfNoPodsHasNoWeight: an explicit size of nothing is a size that a
+// release can reach, before and after it had traffic.
+func TestACanaryOfNoPodsHasNoWeight(t *testing.T) {
+	none := v1alpha1.CanaryStep{SetCanaryScale: &v1alpha1.SetCanaryScale{Replicas: ptr(int32(0))}}
+	match := v1alpha1.CanaryStep{SetCanaryScale: &v1alpha1.SetCanaryScale{MatchTrafficWeight: true}}
+	for name, steps := range map[string][]v1alpha1.CanaryStep{
+		"before any weight":  {none, weight(20), match, weight(40)},
+		"after some weight":  {weight(20), none, pause(1), match},
+		"weight in between":  {weight(20), none, weight(40), match, pause(1)},
+		"at the last step":   {weight(20), none},
+		"twice, then paused": {none, none, pause(1), weight(10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := routed(newWorld(t, 10, 1, 1, steps...), nil)
+			w.settle()
+			w.update("v2")
+			for range 10 {
+				w.settle()
+				w.later(35 * time.Second)
+			}
+			w.settle()
+			w.expect(v1alpha1.RolloutPhaseHealthy, int32(len(steps)), "v2=10")
+		})
+	}
+}

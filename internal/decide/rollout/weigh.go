@@ -17,7 +17,11 @@ func aim(v *view, r *record) int32 {
 	case v.stable == nil:
 		return v.maxWeight
 	}
-	return min(Weight(v.steps(), &r.RolloutProgress, v.maxWeight), v.maxWeight)
+	want := min(Weight(v.steps(), &r.RolloutProgress, v.maxWeight), v.maxWeight)
+	if canaryScale(v, r) != nil && v.canarySize(r, want) == 0 {
+		return 0 // a step asks for no pods: nobody could answer
+	}
+	return want
 }
 
 // canaryScale is the setCanaryScale in force: the last one at or before the
