@@ -109,3 +109,23 @@ func TestACanaryOfNoPodsHasNoWeight(t *testing.T) {
 		})
 	}
 }
+
+// TestAHealthyRevisionTakesOverFromTwoDeadOnes: where neither stable nor what
+// the canary's side selects has a pod, waiting for weight 0 would be for ever.
+func TestAHealthyRevisionTakesOverFromTwoDeadOnes(t *testing.T) {
+	w := midway(t, 50, nil)
+	w.bad["v1"], w.bad["v2"] = true, true
+	w.follow()
+	w.update("v3")
+	w.settle()
+	if w.services["canary"].Hash != "v3" {
+		t.Errorf("the canary Service selects %s; %+v", w.services["canary"].Hash, w.last.Waiting)
+	}
+	w.ro.Status.PromoteFull = true
+	for range 10 {
+		w.settle()
+		w.later(35 * time.Second)
+	}
+	w.settle()
+	w.expect(v1alpha1.RolloutPhaseHealthy, 2, "v3=10")
+}

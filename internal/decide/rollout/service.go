@@ -55,8 +55,9 @@ func (v *view) meant(r *record, which role, now string) *Set {
 
 // mayPoint tells whether a Service or subset of the role that selects the hash
 // now may be pointed at the set: never at one without ready pods, and at a whole
-// one only if it is not ours yet. Under traffic the canary's role does not move,
-// and stable's only to a set that has the pods for its share.
+// one only if it is not ours yet. Under traffic the canary's role does not move
+// unless all it selects is dead, and stable's only to a set that has the pods for
+// its share.
 func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
 	if now == s.Hash {
 		return true // only the annotation is missing
@@ -69,7 +70,7 @@ func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
 		return ready
 	}
 	if which == canaryRole {
-		return v.flow.most == 0 && !v.flow.routes && !v.flow.unread
+		return !v.flow.unread && (v.flow.most == 0 && !v.flow.routes || v.dead(now))
 	}
 	share := v.maxWeight - v.flow.least
 	if v.flow.unread {
@@ -86,6 +87,12 @@ func (v *view) misses(which role, s *Set) bool {
 	}
 	svc, ok := v.o.Services[name]
 	return ok && name != "" && !reaches(svc, s)
+}
+
+// dead tells that neither the canary's side, which selects the hash, nor stable
+// has a ready pod: waiting for the traffic to leave would be for ever.
+func (v *view) dead(hash string) bool {
+	return hash != "" && !v.serves(hash) && availableOf(v.stable) == 0
 }
 
 // serves tells whether the set of a hash has a ready pod.
