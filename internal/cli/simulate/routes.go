@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/sluice-project/sluice/internal/cli/manifest"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
@@ -31,7 +30,7 @@ func (s *stage) routes(docs []manifest.Document) (rest []manifest.Document, faul
 				if i < 0 || in.Objects[k] != nil {
 					continue
 				}
-				obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(docs[i].Raw)}
+				obj := &unstructured.Unstructured{Object: whole(docs[i].Raw).(map[string]any)}
 				obj.SetGroupVersionKind(k.GroupVersionKind) // as the API server gives it in any version
 				obj.SetNamespace(k.Namespace)
 				in.Objects[k], used[i] = obj, true
@@ -51,4 +50,29 @@ func (s *stage) routes(docs []manifest.Document) (rest []manifest.Document, faul
 		}
 	}
 	return rest, faults
+}
+
+// whole copies a value that was read from a manifest, with its whole numbers as
+// an API server's client gives them. What is no integer type there differs from
+// what a router writes, for ever.
+func whole(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, x := range v {
+			out[k] = whole(x)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, x := range v {
+			out[i] = whole(x)
+		}
+		return out
+	case float64:
+		if n := int64(v); float64(n) == v {
+			return n
+		}
+	}
+	return v
 }
