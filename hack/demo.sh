@@ -9,7 +9,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 bin=bin/kubectl-argo-rollouts
-build() { "${MAKE:-make}" --no-print-directory "$@"; }
+build() { "${MAKE:-make}" --silent --no-print-directory "$@"; }
 is_on() { [ -n "${1:-}" ] && [ "$1" != 0 ] && [ "$1" != no ]; }
 
 if is_on "${SIMULATED:-}"; then
