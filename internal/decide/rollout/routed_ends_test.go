@@ -129,3 +129,24 @@ func TestAHealthyRevisionTakesOverFromTwoDeadOnes(t *testing.T) {
 	w.settle()
 	w.expect(v1alpha1.RolloutPhaseHealthy, 2, "v3=10")
 }
+
+// TestAnAbortEndsThoughTheStableServiceLostItsHash: a write from Git takes the
+// hash off, and stable is one pod short.
+func TestAnAbortEndsThoughTheStableServiceLostItsHash(t *testing.T) {
+	w := midway(t, 20, nil)
+	s := w.services["stable"]
+	s.Hash = ""
+	w.services["stable"] = s
+	w.set("web-v1").Available = 9
+	w.ro.Status.Abort = true
+	for range 5 {
+		w.pass()
+		w.set("web-v1").Available = 9
+	}
+	if w.services["stable"].Hash != "v1" {
+		t.Errorf("the stable Service selects %q", w.services["stable"].Hash)
+	}
+	if got := w.canaryWeight(); got > 10 {
+		t.Errorf("weight %d with 9 of 10 pods of stable there", got)
+	}
+}

@@ -62,9 +62,10 @@ func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
 	if now == s.Hash {
 		return true // only the annotation is missing
 	}
-	ready := s.Available > 0 && !v.misses(which, s)
-	if !managed || now == "" {
-		ready = ready && s.Spec > 0 && s.Available >= s.Spec
+	ready, whole := s.Available > 0 && !v.misses(which, s), s.Spec > 0 && s.Available >= s.Spec
+	lost := managed && now == "" && v.routed && which == stableRole // its hash was taken off
+	if (!managed || now == "") && !lost {
+		ready = ready && whole
 	}
 	if !v.routed || !ready {
 		return ready
@@ -76,7 +77,7 @@ func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
 	if v.flow.unread {
 		share = v.maxWeight
 	}
-	return now == "" || !v.serves(now) || s.Available >= v.sizeFor(share)
+	return now == "" && whole || now != "" && !v.serves(now) || s.Available >= v.sizeFor(share)
 }
 
 // misses tells that the Service of the role could not reach the set's pods.
