@@ -57,10 +57,10 @@ func witness(v *view, r record) record {
 		}
 		return r
 	}
-	before := r.Traffic
+	before, seen := r.Traffic, time.Time{}
 	next := v1alpha1.TrafficRecord{Key: v.routingKey(), SeenAt: metav1.NewTime(v.now)}
 	if before != nil {
-		next.Rivals = before.Rivals
+		next.Rivals, seen = before.Rivals, before.SeenAt.Time
 		if before.Key == next.Key {
 			next.SeenAt = before.SeenAt
 		}
@@ -69,7 +69,7 @@ func witness(v *view, r record) record {
 	for i := range v.o.Entrances {
 		e := &v.o.Entrances[i]
 		was := recorded(before, e)
-		r = rival(v, r, e, was)
+		r = rival(v, r, e, was, seen)
 		if i < mostEntrances {
 			next.Entrances = append(next.Entrances, v.record(&r, e, was))
 		}

@@ -22,7 +22,8 @@ const (
 
 // rival counts a write of somebody else to what the rollout owns: the entrance
 // was seen as wanted, is not any more, and was not written by this controller.
-func rival(v *view, r record, e *Entrance, was *v1alpha1.EntranceRecord) record {
+// seen is since when the routing before was seen.
+func rival(v *view, r record, e *Entrance, was *v1alpha1.EntranceRecord, seen time.Time) record {
 	if was == nil || e.Missing || e.Unread != "" || e.Writer == "" || v.asWanted(&r, e) {
 		return r
 	}
@@ -33,7 +34,7 @@ func rival(v *view, r record, e *Entrance, was *v1alpha1.EntranceRecord) record 
 		}
 	} else if was.Weight != was.Wanted || want.Split.Canary != was.Wanted {
 		return r // it was not as wanted yet, or the order is new
-	} else if was.Generation == e.Generation && was.Weight == e.Routing.Split.Canary {
+	} else if was.Generation == e.Generation && was.Weight == e.Routing.Split.Canary && !annotated(v, e, seen) {
 		return r // nobody has written it: what is wanted is new
 	}
 	next := v1alpha1.RivalRecord{Manager: e.Writer, Entrance: e.Name, Field: "an owned field", LastAt: metav1.NewTime(v.now)}
@@ -67,6 +68,13 @@ func rival(v *view, r record, e *Entrance, was *v1alpha1.EntranceRecord) record 
 	*r.Traffic = t
 	r.notes = append(r.notes, plan.Note{Rank: plan.RankProblem, Reason: string(v1alpha1.RolloutRivalWriter), Warning: true, Message: RivalText(next)})
 	return r
+}
+
+// annotated tells that an owned field was changed after the entrance was seen in
+// order, though no generation tells of it, as with annotations, and though the
+// rollout asks for nothing new.
+func annotated(v *view, e *Entrance, seen time.Time) bool {
+	return e.Drift && e.WrittenAt.After(seen) && v.ro.Status.ObservedGeneration == generation(v.ro)
 }
 
 // lastRival is when somebody else was last seen to write the entrance; zero for

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -148,5 +149,33 @@ func TestAnAbortEndsThoughTheStableServiceLostItsHash(t *testing.T) {
 	}
 	if got := w.canaryWeight(); got > 10 {
 		t.Errorf("weight %d with 9 of 10 pods of stable there", got)
+	}
+}
+
+// TestAnotherWriterOfADriftingFieldIsCounted: the generation of an Ingress does
+// not follow its annotations.
+func TestAnotherWriterOfADriftingFieldIsCounted(t *testing.T) {
+	w := midway(t, 20, nil)
+	repairs := 0
+	for range 60 {
+		w.later(time.Second)
+		if e := &w.entrances[0]; !e.Drift {
+			e.Drift, e.Writer, e.WrittenAt = true, "helm", w.now
+		}
+		g := w.entrances[0].Generation
+		w.pass()
+		w.entrances[0].Generation = g
+		for _, a := range w.last.Actions {
+			if _, ok := a.(plan.SetRouting); ok {
+				repairs++
+			}
+		}
+	}
+	if repairs > 12 {
+		t.Errorf("%d repairs in a minute", repairs)
+	}
+	c := find(w.ro.Status.Conditions, v1alpha1.RolloutRivalWriter)
+	if c == nil || !strings.Contains(c.Message, "helm") {
+		t.Errorf("the condition is %+v", c)
 	}
 }
