@@ -53,8 +53,8 @@ func flowOf(entrances []Entrance, whole int32) flow {
 			f.unread = true
 		case !e.Missing:
 			seen = true
-			f.most = max(f.most, e.Routing.Split.Canary)
-			f.least = min(f.least, e.Routing.Split.Canary)
+			floor, ceiling := shareOf(e.Routing.Split, whole)
+			f.most, f.least = max(f.most, ceiling), min(f.least, floor)
 			f.routes = f.routes || len(e.Routing.Routes) > 0
 		}
 	}
@@ -62,6 +62,20 @@ func flowOf(entrances []Entrance, whole int32) flow {
 		f.least = 0
 	}
 	return f
+}
+
+// shareOf is the canary's part of the whole, rounded down and up: weights that
+// somebody else wrote need not sum to it.
+func shareOf(s traffic.Split, whole int32) (floor, ceiling int32) {
+	sum := int64(s.Stable) + int64(s.Canary)
+	for i := range s.Extra {
+		sum += int64(s.Extra[i].Weight)
+	}
+	if sum <= 0 || s.Canary <= 0 {
+		return 0, 0
+	}
+	part := int64(s.Canary) * int64(whole)
+	return int32(part / sum), int32((part + sum - 1) / sum)
 }
 
 // role is one of the two sides that routers know.

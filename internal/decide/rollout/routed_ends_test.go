@@ -179,3 +179,24 @@ func TestAnotherWriterOfADriftingFieldIsCounted(t *testing.T) {
 		t.Errorf("the condition is %+v", c)
 	}
 }
+
+// TestWeightsOfAnotherSumCountByTheirShare: what a person wrote need not sum to
+// the maximum.
+func TestWeightsOfAnotherSumCountByTheirShare(t *testing.T) {
+	for name, c := range map[string]struct {
+		split       traffic.Split
+		most, least int32
+	}{
+		"as it should be":    {traffic.New(100, 20), 20, 20},
+		"one to one":         {traffic.Split{Max: 100, Stable: 1, Canary: 1}, 50, 50},
+		"everything":         {traffic.Split{Max: 100, Canary: 1}, 100, 100},
+		"nothing to anybody": {traffic.Split{Max: 100}, 0, 0},
+		"a third":            {traffic.Split{Max: 100, Stable: 2, Canary: 1}, 34, 33},
+		"with others":        {traffic.Split{Max: 100, Stable: 1, Canary: 1, Extra: []traffic.Destination{{Name: "x", Weight: 2}}}, 25, 25},
+	} {
+		f := flowOf([]Entrance{{Routing: traffic.Routing{Split: c.split}}}, 100)
+		if f.most != c.most || f.least != c.least {
+			t.Errorf("%s: from %d to %d, want %d to %d", name, f.least, f.most, c.least, c.most)
+		}
+	}
+}

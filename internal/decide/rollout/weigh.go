@@ -155,7 +155,8 @@ func (v *view) has(e *Entrance) int32 {
 	var most int32
 	for i := range v.o.Entrances {
 		if x := &v.o.Entrances[i]; x.Router == e.Router && !x.Missing && x.Unread == "" {
-			most = max(most, x.Routing.Split.Canary)
+			_, ceiling := shareOf(x.Routing.Split, v.maxWeight)
+			most = max(most, ceiling)
 		}
 	}
 	return most
