@@ -18,7 +18,7 @@ DATAPLANE_SOURCES := test/dataplane/go.mod test/dataplane/go.sum test/dataplane/
 # person has agreed.
 GO_TEST := go test
 
-.PHONY: help demo test test-short test-cluster dataplane verify build generate bench soak lint clean binaries compile
+.PHONY: help demo test test-short test-cluster dataplane verify build generate bench soak load lint clean binaries compile
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench: ## Run the benchmarks and print their numbers beside the targets
 
 soak: ## Check the laws on SEEDS random releases (default 100000)
 	$(GO_TEST) ./internal/simulate -run '^TestProperty$$' -count 1 -timeout 0 -v -args -seeds $(SEEDS)
+
+load: dataplane ## Make 20 releases under 500 requests/s, killing the controller all the while: no request may fail
+	SLUICE_LOAD_RELEASES=20 $(GO_TEST) ./test/loaded -count 1 -timeout 60m -v
 
 lint: ## Run go vet, staticcheck and the wall test
 	@hack/lint.sh

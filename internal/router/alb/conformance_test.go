@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
-	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/alb"
 	"github.com/sluice-project/sluice/internal/router/routertest"
@@ -113,18 +112,4 @@ func large() routertest.Subject {
 		ingress("web", map[string]any{rootAction: toRoot}, rules...))
 }
 
-func BenchmarkPass(b *testing.B) { routertest.Bench(b, large()) }
-
-func BenchmarkWrite(b *testing.B) {
-	s := large()
-	in := router.Input{Rollout: s.Rollout, Roles: s.Roles, Objects: s.Objects}
-	for _, c := range s.Adapter.Write(in, traffic.Routing{Split: traffic.New(100, 10)}) {
-		in.Objects[c.Key] = c.New
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if len(s.Adapter.Write(in, traffic.Routing{Split: traffic.New(100, 20)})) != 1 {
-			b.Fatal("nothing was written")
-		}
-	}
-}
+func BenchmarkRouter(b *testing.B) { routertest.Bench(b, large()) }

@@ -218,7 +218,7 @@ func TestConformance(t *testing.T) { routertest.Run(t, subject(t)) }
 
 func FuzzObjects(f *testing.F) { routertest.Fuzz(f, subject(f)) }
 
-func BenchmarkHundredMappings(b *testing.B) {
+func BenchmarkRouter(b *testing.B) {
 	s := subject(b)
 	var names []string
 	s.Objects = router.Objects{}
@@ -231,24 +231,4 @@ func BenchmarkHundredMappings(b *testing.B) {
 	}
 	s.Rollout = rollout(b, spec1("["+strings.Join(names, ", ")+"]"))
 	routertest.Bench(b, s)
-}
-
-func BenchmarkWriteOfHundredMappings(b *testing.B) {
-	var names []string
-	in := input(rollout(b, spec1("[]")))
-	for i := range 100 {
-		name := fmt.Sprintf("m%d", i)
-		names = append(names, name)
-		for k, obj := range input(in.Rollout, parse(b, mappingText(name, "", base))).Objects {
-			in.Objects[k] = obj
-		}
-	}
-	in.Rollout = rollout(b, spec1("["+strings.Join(names, ", ")+"]"))
-	a := New(router.Options{})
-	in = apply(in, a.Write(in, weight(10)))
-	for b.Loop() {
-		if len(a.Write(in, weight(20))) != 100 {
-			b.Fatal("not all are written")
-		}
-	}
 }

@@ -127,7 +127,7 @@ func TestConformance(t *testing.T) { routertest.Run(t, subject(t)) }
 
 func FuzzObjects(f *testing.F) { routertest.Fuzz(f, subject(f)) }
 
-func BenchmarkHundredRules(b *testing.B) {
+func BenchmarkRouter(b *testing.B) {
 	var rules, names []string
 	for i := range 100 {
 		backends := "[{serviceName: other, servicePort: 80}]"

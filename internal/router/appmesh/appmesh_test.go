@@ -257,7 +257,7 @@ func TestConformance(t *testing.T) { routertest.Run(t, subject(t)) }
 
 func FuzzObjects(f *testing.F) { routertest.Fuzz(f, subject(f)) }
 
-func BenchmarkHundredRoutes(b *testing.B) {
+func BenchmarkRouter(b *testing.B) {
 	var routes []string
 	for i := range 100 {
 		routes = append(routes, fmt.Sprintf("{name: r%d, httpRoute: {match: {prefix: /r%d}, action: {weightedTargets: %s}}}", i, i, targets))

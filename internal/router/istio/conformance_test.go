@@ -119,18 +119,7 @@ func hundred(b *testing.B) routertest.Subject {
 	return routertest.Subject{Adapter: New(router.Options{}), Rollout: in.Rollout, Roles: in.Roles, Objects: in.Objects, Lacks: []router.Feature{router.Subsets}}
 }
 
-func BenchmarkPass(b *testing.B) { routertest.Bench(b, hundred(b)) }
-
-func BenchmarkWrite(b *testing.B) {
-	s := hundred(b)
-	in := router.Input{Rollout: s.Rollout, Roles: s.Roles, Objects: s.Objects}
-	b.ReportAllocs()
-	for b.Loop() {
-		if changes := s.Adapter.Write(in, canaryGets(20)); len(changes) != 1 {
-			b.Fatal("nothing was written")
-		}
-	}
-}
+func BenchmarkRouter(b *testing.B) { routertest.Bench(b, hundred(b)) }
 
 func BenchmarkWriteAtRest(b *testing.B) {
 	s := hundred(b)

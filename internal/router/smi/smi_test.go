@@ -177,4 +177,4 @@ func TestConformance(t *testing.T) {
 
 func FuzzObjects(f *testing.F) { routertest.Fuzz(f, subject(f, "v1alpha1", resting("v1alpha1"))) }
 
-func BenchmarkWrite(b *testing.B) { routertest.Bench(b, subject(b, "v1alpha2", resting("v1alpha2"))) }
+func BenchmarkRouter(b *testing.B) { routertest.Bench(b, subject(b, "v1alpha2", resting("v1alpha2"))) }

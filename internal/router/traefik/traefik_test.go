@@ -135,7 +135,7 @@ func TestConformance(t *testing.T) { routertest.Run(t, subject(t)) }
 
 func FuzzObjects(f *testing.F) { routertest.Fuzz(f, subject(f)) }
 
-func BenchmarkHundredEntries(b *testing.B) {
+func BenchmarkRouter(b *testing.B) {
 	var list []string
 	for i := range 98 {
 		list = append(list, fmt.Sprintf("{name: other-%d, port: 80, weight: 1}", i))
