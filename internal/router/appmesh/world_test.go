@@ -64,10 +64,6 @@ func apply(in router.Input, changes []router.Change) router.Input {
 	return in
 }
 
-func weight(canary int32) traffic.Routing {
-	return traffic.Routing{Split: traffic.New(traffic.Max, canary)}
-}
-
 // fields is an object as YAML, the names of fields in order.
 func fields(t testing.TB, obj any) string {
 	t.Helper()
