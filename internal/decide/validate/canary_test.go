@@ -111,6 +111,8 @@ func TestRouters(t *testing.T) {
 		"another maximum with nginx":               {routing(`nginx: {stableIngress: i}, maxTrafficWeight: 1000`), nil},
 		"another maximum with a plugin":            {bare(`plugins: {x: {}}, maxTrafficWeight: 1000`), nil},
 		"another maximum with Istio":               {routing(`istio: {virtualService: {name: v}}, maxTrafficWeight: 1000`), wants(p + ".maxTrafficWeight: Invalid value: 1000: the weights of this router sum to 100")},
+		"another maximum with nginx and Istio":     {routing(`nginx: {stableIngress: i}, istio: {virtualService: {name: v}}, maxTrafficWeight: 1000`), wants(p + ".maxTrafficWeight: Invalid value: 1000: the weights of istio, which is named too, sum to 100")},
+		"the usual maximum with nginx and Istio":   {routing(`nginx: {stableIngress: i}, istio: {virtualService: {name: v}}, maxTrafficWeight: 100`), nil},
 		"a maximum of 0":                           {bare(`plugins: {x: {}}, maxTrafficWeight: 0`), wants(p + ".maxTrafficWeight: use 1 or more")},
 		"a managed route without name":             {bare(`plugins: {x: {}}, managedRoutes: [{}]`), wants(p + ".managedRoutes[0].name: Required")},
 		"a Service for one of two versions, nginx": {canaryPatch(`canaryService: c, trafficRouting: {nginx: {stableIngress: i}}`), wants(canaryPath + "stableService: the router nginx divides the traffic between two Services")},

@@ -68,10 +68,35 @@ func maxTrafficWeight(p *field.Path, t *v1alpha1.RolloutTrafficRouting) field.Er
 	if t.Nginx == nil && t.GatewayAPI == nil && len(t.Plugins) == 0 {
 		return one(field.Invalid(p, *t.MaxTrafficWeight, "the weights of this router sum to 100; remove the field, or use nginx, gatewayAPI or a plugin"))
 	}
+	if of := hundredths(t); of != "" && *t.MaxTrafficWeight != 100 {
+		return one(field.Invalid(p, *t.MaxTrafficWeight, say("the weights of %s, which is named too, sum to 100; remove the field, or that router", of)))
+	}
 	if namesGatewayAPI(t) {
 		return within(p, *t.MaxTrafficWeight, 1, heaviestBackend)
 	}
 	return atLeast(p, *t.MaxTrafficWeight, 1)
+}
+
+// hundredths names a router whose weights sum to 100 whatever is asked for, or
+// nothing.
+func hundredths(t *v1alpha1.RolloutTrafficRouting) string {
+	switch {
+	case t.Istio != nil:
+		return "istio"
+	case t.ALB != nil:
+		return "alb"
+	case t.SMI != nil:
+		return "smi"
+	case t.Ambassador != nil:
+		return "ambassador"
+	case t.AppMesh != nil:
+		return "appMesh"
+	case t.Traefik != nil:
+		return "traefik"
+	case t.Apisix != nil:
+		return "apisix"
+	}
+	return ""
 }
 
 func named(p *field.Path, name, what string) field.ErrorList {
