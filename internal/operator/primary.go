@@ -114,8 +114,8 @@ func connect(secret *corev1.Secret, scheme *runtime.Scheme) (client.Client, stri
 	return c, cluster, nil
 }
 
-// broken is a client that gives an error for every read, and therefore is never
-// asked to write.
+// broken is a client that gives an error for every read, and for the writes of a
+// pass whose reads were made before it broke.
 type broken struct {
 	client.Client
 	err error
@@ -125,3 +125,14 @@ type broken struct {
 func (b broken) Get(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error {
 	return b.err
 }
+
+// Create implements client.Writer.
+func (b broken) Create(context.Context, client.Object, ...client.CreateOption) error { return b.err }
+
+// Patch implements client.Writer.
+func (b broken) Patch(context.Context, client.Object, client.Patch, ...client.PatchOption) error {
+	return b.err
+}
+
+// Delete implements client.Writer.
+func (b broken) Delete(context.Context, client.Object, ...client.DeleteOption) error { return b.err }

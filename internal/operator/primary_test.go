@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -54,5 +55,21 @@ func TestPrimaryCluster(t *testing.T) {
 	now = now.Add(primaryEvery)
 	if c := p.get(); c == nil || c.Get(t.Context(), client.ObjectKey{}, nil) == nil {
 		t.Error("nobody knows whether there is another cluster, and this one is read")
+	}
+}
+
+// TestABrokenPrimaryRefusesWrites: its Secret may turn bad between the read and
+// the write of one pass.
+func TestABrokenPrimaryRefusesWrites(t *testing.T) {
+	c := client.Client(broken{err: errors.New("no kubeconfig")})
+	obj, ctx := &corev1.ConfigMap{}, t.Context()
+	for verb, err := range map[string]error{
+		"create": c.Create(ctx, obj),
+		"patch":  c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte("{}"))),
+		"delete": c.Delete(ctx, obj),
+	} {
+		if err == nil || err.Error() != "no kubeconfig" {
+			t.Errorf("%s: %v", verb, err)
+		}
 	}
 }

@@ -89,11 +89,11 @@ func (w *routeWatch) watch(ctx context.Context, kind schema.GroupVersionKind) {
 		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerDetailedFuncs{
 			AddFunc: func(o any, initial bool) {
 				if !initial {
-					w.changed(kind.GroupKind(), o)
+					w.changed(ctx, kind.GroupKind(), o)
 				}
 			},
-			UpdateFunc: func(_, o any) { w.changed(kind.GroupKind(), o) },
-			DeleteFunc: func(o any) { w.changed(kind.GroupKind(), o) },
+			UpdateFunc: func(_, o any) { w.changed(ctx, kind.GroupKind(), o) },
+			DeleteFunc: func(o any) { w.changed(ctx, kind.GroupKind(), o) },
 		})
 	}
 	if err != nil {
@@ -104,7 +104,9 @@ func (w *routeWatch) watch(ctx context.Context, kind schema.GroupVersionKind) {
 	}
 }
 
-func (w *routeWatch) changed(kind schema.GroupKind, o any) {
+// changed wakes the users of an object. It waits for room in the queue, but not
+// beyond the end of the process.
+func (w *routeWatch) changed(ctx context.Context, kind schema.GroupKind, o any) {
 	if gone, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
 		o = gone.Obj
 	}
@@ -116,6 +118,11 @@ func (w *routeWatch) changed(kind schema.GroupKind, o any) {
 	users := slices.Clone(w.users[object{kind, obj.GetNamespace(), obj.GetName()}])
 	w.mu.Unlock()
 	for _, u := range users {
-		w.events <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: u.Name}}}
+		wake := event.GenericEvent{Object: &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: u.Namespace, Name: u.Name}}}
+		select {
+		case w.events <- wake:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
