@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
-	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
 )
 
