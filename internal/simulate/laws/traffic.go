@@ -430,18 +430,18 @@ func (j *Judge) heldBack(p *Pass) {
 }
 
 // unreturned tells that an aborted canary has weight although stable is whole.
+// Where somebody deleted the stable set there is nobody who could take it: S4
+// returns weight to what can carry it, and has the status say that none is there.
 func (j *Judge) unreturned(ro *v1alpha1.Rollout) bool {
 	r := ro.Status.Progress
 	n := needOf(ro).replicas
 	if r == nil || !r.Aborted || n == 0 || ro.Status.StableRS == "" || ro.Status.StableRS == ro.Status.CurrentPodHash {
 		return false
 	}
-	for _, rs := range j.sets(ro) {
-		if rs.Labels[v1alpha1.LabelPodTemplateHash] == ro.Status.StableRS && rs.Status.AvailableReplicas < n {
-			return false
-		}
-	}
-	return j.weight(ro) > 0
+	whole := slices.ContainsFunc(j.sets(ro), func(rs *appsv1.ReplicaSet) bool {
+		return rs.Labels[v1alpha1.LabelPodTemplateHash] == ro.Status.StableRS && rs.Status.AvailableReplicas >= n
+	})
+	return whole && j.weight(ro) > 0
 }
 
 // weight is the largest weight that a live entrance gives to the canary, unless

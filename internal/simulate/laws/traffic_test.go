@@ -287,6 +287,19 @@ func TestTheWeightOfAnAbortIsJudged(t *testing.T) {
 	s.broken(AbortsFlow, AbortsFlow)
 }
 
+func TestWithoutAStableSetNoWeightIsOwedBack(t *testing.T) {
+	s := newStage(t)
+	s.set("web-two", "two", 2, 2)
+	s.judge.EndOfTraffic(s.pass.Observed.Rollout, "Degraded")
+	s.broken()
+	s.set("web-one", "one", 4, 3)
+	s.judge.EndOfTraffic(s.pass.Observed.Rollout, "Degraded")
+	s.broken()
+	s.set("web-one-again", "one", 4, 4)
+	s.judge.EndOfTraffic(s.pass.Observed.Rollout, "Degraded")
+	s.broken(AbortsFlow)
+}
+
 func TestTheEndOfTrafficIsJudged(t *testing.T) {
 	s := newStage(t)
 	s.set("web-one", "one", 4, 4)
