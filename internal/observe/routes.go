@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"time"
 
@@ -29,14 +30,15 @@ type Verify func(ctx context.Context, in router.Input, entrances []router.Entran
 // emptying a set, so no cached view will do. A router that cannot be read hides
 // nothing of the others.
 //
-// While nothing is under way, a read that failed for a moment fails the look: it
-// is made again soon, and a rollout at rest is not told to be in motion.
-func (s *Source) routes(ctx context.Context, o *Observation) error {
+// While nothing is under way or asked for, a read that failed for a moment fails
+// the look: it is made again soon, and a rollout at rest is not told to be in
+// motion. What lasts is told, and keeps no scaling and no new revision back.
+func (s *Source) routes(ctx context.Context, o *Observation, m *memory, now time.Time) error {
 	ro := o.Rollout
 	if !rollout.Routed(ro) {
 		return nil
 	}
-	rest := ro.Status.StableRS != "" && ro.Status.StableRS == ro.Status.CurrentPodHash
+	failed := false
 	roles := router.Roles{}
 	roles.CanaryService, roles.StableService = rollout.Services(ro)
 	for _, a := range s.Routers {
@@ -45,7 +47,8 @@ func (s *Source) routes(ctx context.Context, o *Observation) error {
 		}
 		b := router.Bound{Adapter: a, Input: router.Input{Rollout: ro, Roles: roles, Objects: router.Objects{}}}
 		unread, err := s.gather(ctx, o, &b)
-		if err != nil && rest && !apierrors.IsForbidden(err) {
+		failed = failed || err != nil
+		if err != nil && !apierrors.IsForbidden(err) && m.brief(ro, now) {
 			return fmt.Errorf("read the objects of %s: %s: %w", a.Name, unread, err)
 		}
 		if err != nil {
@@ -71,7 +74,24 @@ func (s *Source) routes(ctx context.Context, o *Observation) error {
 		o.Problems = append(o.Problems, rollout.Problem{Path: "spec.strategy.canary.trafficRouting",
 			Message: "names no router that this build knows, so no traffic would ever move; name one, or remove the field"})
 	}
+	if !failed {
+		m.unreadSince = time.Time{}
+	}
 	return nil
+}
+
+// unreadBriefly is how long the failing reads of a router count as a moment.
+const unreadBriefly = 30 * time.Second
+
+// brief tells that a failing read of a router is of a moment, and of a rollout
+// that is at rest and has nothing new to carry out.
+func (m *memory) brief(ro *v1alpha1.Rollout, now time.Time) bool {
+	if m.unreadSince.IsZero() {
+		m.unreadSince = now
+	}
+	st := &ro.Status
+	return st.StableRS != "" && st.StableRS == st.CurrentPodHash && st.ObservedGeneration == strconv.FormatInt(ro.Generation, 10) &&
+		now.Before(m.unreadSince.Add(unreadBriefly))
 }
 
 // gather reads the objects that an adapter wants to see. It gives one that could

@@ -92,6 +92,8 @@ type memory struct {
 	// owned and orphans are the lists of one look, kept for the room they take.
 	owned, orphans *appsv1.ReplicaSetList
 	look           look
+	// unreadSince is since when a router cannot be read; zero while all can.
+	unreadSince time.Time
 }
 
 // view is one way to read: through the cache with its index, or live.
@@ -165,7 +167,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if err := v.judge(ctx, &o.Observed, m.problems); err != nil {
 		return err
 	}
-	if err := s.routes(ctx, o); err != nil {
+	if err := s.routes(ctx, o, m, now); err != nil {
 		return err
 	}
 	o.Dropped = dropped(ro)
