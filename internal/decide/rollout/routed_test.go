@@ -457,17 +457,23 @@ func judgeRouted(o *Observed, now time.Time, a plan.Action) string {
 			return fmt.Sprintf("S2: %s is emptied while a managed route names it", s.Name)
 		}
 	case plan.SetRouting:
-		raised := a.Want.Split.Canary
-		if raised > v.flow.most && n > 0 {
+		raised, was := a.Want.Split.Canary, int32(0)
+		for _, e := range o.Entrances {
+			if e.Router == a.Router && !e.Missing && e.Unread == "" {
+				_, ceiling := shareOf(e.Routing.Split, v.maxWeight)
+				was = max(was, ceiling)
+			}
+		}
+		if raised > was && n > 0 {
 			c := v.carrier()
 			if c == nil || c.Available == 0 {
 				return fmt.Sprintf("S1: the canary gets %d with no ready pod", raised)
 			}
 		}
-		if raised < v.flow.most && n > 0 {
+		if raised < was && n > 0 {
 			ok := v.stable != nil && v.stable.Available > 0
 			if !ok {
-				return fmt.Sprintf("S1: stable gets traffic (%d to %d) with no ready pod", v.flow.most, raised)
+				return fmt.Sprintf("S1: stable gets traffic (%d to %d) with no ready pod", was, raised)
 			}
 		}
 	}

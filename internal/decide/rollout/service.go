@@ -91,9 +91,11 @@ func (v *view) misses(which role, s *Set) bool {
 }
 
 // dead tells that neither the canary's side, which selects the hash, nor stable
-// has a ready pod: waiting for the traffic to leave would be for ever.
+// has a ready pod: waiting for the traffic to leave would be for ever. A side that
+// selects no hash reaches whatever pods there are, and may be narrowed to a whole
+// set where stable has none.
 func (v *view) dead(hash string) bool {
-	return hash != "" && !v.serves(hash) && availableOf(v.stable) == 0
+	return !v.serves(hash) && availableOf(v.stable) == 0
 }
 
 // serves tells whether the set of a hash has a ready pod.

@@ -1,6 +1,7 @@
 package laws
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -221,7 +222,8 @@ func (j *Judge) weighed(p *Pass, was, is *dataplane.Entrance) {
 	}
 	w.need = needOf(p.Observed.Rollout)
 	w.Target, w.Size = w.need.target(p.Observed.Rollout, &p.Plan.Status)
-	if is.Stable != "" && !slices.ContainsFunc(p.Observed.Sets, func(s rollout.Set) bool { return s.Hash == is.Stable }) {
+	stable := cmp.Or(is.Stable, p.Plan.Status.StableRS) // a side without a hash stands for no set
+	if stable != "" && !slices.ContainsFunc(p.Observed.Sets, func(s rollout.Set) bool { return s.Hash == stable }) {
 		w.Target, w.Size = w.need.whole, w.need.pods(w.need.whole) // nobody else is left
 	}
 	w.Aborted = p.Plan.Status.Progress != nil && p.Plan.Status.Progress.Aborted
