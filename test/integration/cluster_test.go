@@ -56,6 +56,10 @@ func TestCluster(t *testing.T) {
 		t.Skip("-short: no control plane")
 	}
 	c := newCluster(t)
+	if err := c.defineRoutes(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	go c.acceptRoutes(t.Context())
 	t.Run("Manifests", c.testManifests)
 	t.Run("Scenarios", c.testScenarios)
 	t.Run("Kill", c.testKill)

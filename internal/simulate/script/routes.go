@@ -26,6 +26,10 @@ type Routed interface {
 	Share(namespace, name, hash string) float64
 	// Rival has somebody else write the weight of a rollout's canary.
 	Rival(ctx context.Context, namespace, name string, weight int32, manager string) error
+}
+
+// Proxied is a world whose data planes can be told to misbehave.
+type Proxied interface {
 	// Router has the data planes misbehave.
 	Router(f RouterFault) error
 }
@@ -55,7 +59,7 @@ type (
 
 func (route) needs(n *Needs)   { n.Routers = true }
 func (rival) needs(n *Needs)   { n.Routers = true }
-func (routers) needs(n *Needs) { n.Routers = true }
+func (routers) needs(n *Needs) { n.Routers, n.Proxies = true, true }
 
 // routeKinds are the kinds of route objects that manifests may hold.
 func routeKinds() map[string]schema.GroupVersionKind {
@@ -205,9 +209,9 @@ func (r *Runner) stepRouted(ctx context.Context, do action) error {
 	case rival:
 		return r.rival(ctx, a)
 	case routers:
-		w, err := r.routed()
-		if err != nil {
-			return err
+		w, ok := r.World.(Proxied)
+		if !ok {
+			return errors.New("this world has no data planes that misbehave by script")
 		}
 		return w.Router(a.fault)
 	}

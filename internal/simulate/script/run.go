@@ -72,6 +72,9 @@ func Missing(s *Script, w World, longest time.Duration) string {
 	if _, ok := w.(Routed); n.Routers && !ok {
 		return "virtual only: it has routers"
 	}
+	if _, ok := w.(Proxied); n.Proxies && !ok {
+		return "virtual only: its data planes misbehave by script"
+	}
 	if _, ok := w.(Counting); n.Writes && !ok {
 		return "virtual only: it counts writes"
 	}

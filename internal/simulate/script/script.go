@@ -51,6 +51,8 @@ type Needs struct {
 	Writes bool
 	// Routers tells that routers and their data planes take part.
 	Routers bool
+	// Proxies tells that data planes misbehave by script.
+	Proxies bool
 	// Longest is the longest stretch of time that must pass in one step.
 	Longest time.Duration
 }
