@@ -50,7 +50,9 @@ func (v view) nameTaken(ctx context.Context, o *rollout.Observed) (bool, error) 
 			return s.Digest != "" && s.Digest != o.Template.Digest, nil
 		}
 	}
-	if len(o.Problems) > 0 || hasSet(o) {
+	// With an abort in the status a release goes on beside what is wrong with other
+	// objects.
+	if len(o.Problems) > 0 && !o.Rollout.Status.Abort || hasSet(o) {
 		return false, nil
 	}
 	// Before a set is created, the sets are read from the API server: a cache that
