@@ -59,6 +59,14 @@ type proxy struct {
 	routes   map[string]*unstructured.Unstructured
 	services map[types.NamespacedName]*corev1.Service
 	last     map[string]time.Time
+	// under are the changes of routes on their way to the proxy.
+	under []change
+}
+
+// change is one on its way: when it arrives, and how long it takes.
+type change struct {
+	at   time.Time
+	took time.Duration
 }
 
 // New gives the proxies over a store.
@@ -190,6 +198,7 @@ func (p *Plane) heardRoute(e *store.Event, o *unstructured.Unstructured) {
 				x.routes[id] = u
 			}
 		})
+		x.under = append(slices.DeleteFunc(x.under, func(c change) bool { return c.at.Before(p.line.Now()) }), change{at, at.Sub(p.line.Now())})
 		if at.After(slowest) {
 			slowest = at
 		}
@@ -267,8 +276,8 @@ func (p *Plane) condition(u *unstructured.Unstructured, kind, status, reason str
 type Flow struct {
 	Proxy int
 	Entrance
-	// Slow is set for a proxy that is later than the rollout allows for, and does
-	// not say so.
+	// Slow is set for a proxy that is later than the rollout allows for, and whose
+	// router does not say so.
 	Slow bool
 }
 
@@ -278,15 +287,20 @@ func (p *Plane) Flows(ro *v1alpha1.Rollout) []Flow {
 	for i, x := range p.proxies {
 		for _, e := range Look(p.Adapters, ro, x) {
 			if !e.Missing {
-				out = append(out, Flow{i, e, !e.Late && p.lag > usual && p.lag > settle(ro)})
+				out = append(out, Flow{i, e, !e.Late && p.slow(x, ro)})
 			}
 		}
 	}
 	return out
 }
 
-func settle(ro *v1alpha1.Rollout) time.Duration {
-	return time.Duration(ro.Spec.Strategy.Canary.TrafficRouting.SettleSeconds) * time.Second / 2 // jitter doubles a delay
+// slow tells that a change is on its way to the proxy for longer than the rollout
+// allows for, whatever the lag of later changes is.
+func (p *Plane) slow(x *proxy, ro *v1alpha1.Rollout) bool {
+	settle := time.Duration(ro.Spec.Strategy.Canary.TrafficRouting.SettleSeconds) * time.Second
+	return slices.ContainsFunc(x.under, func(c change) bool {
+		return !c.at.Before(p.line.Now()) && c.took > max(settle, 2*usual)
+	})
 }
 
 // Route implements Objects.

@@ -148,3 +148,45 @@ func TestProxiesEndWithTheLastChange(t *testing.T) {
 		}
 	}
 }
+
+func TestAProxyIsSlowWhileALateChangeIsOnItsWay(t *testing.T) {
+	b := newBed(t, nil)
+	routing := &b.ro.Spec.Strategy.Canary.TrafficRouting
+	*routing = &v1alpha1.RolloutTrafficRouting{SettleSeconds: 20, Traefik: &v1alpha1.TraefikTrafficRouting{WeightedTraefikServiceName: "web"}}
+	b.route = &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "traefik.io/v1alpha1", "kind": "TraefikService", "metadata": map[string]any{"namespace": "default", "name": "web"},
+		"spec": map[string]any{"weighted": map[string]any{"services": []any{
+			map[string]any{"name": "front", "port": int64(80), "weight": int64(100)}, map[string]any{"name": "probe", "port": int64(80), "weight": int64(0)}}}},
+	}}
+	b.create(b.route)
+	b.pass(5 * time.Second)
+	slow := func() bool {
+		flows := b.plane.Flows(b.ro)
+		if len(flows) != proxies {
+			t.Fatalf("%d flows", len(flows))
+		}
+		return flows[0].Slow
+	}
+	write := func(lag time.Duration, note string) {
+		b.plane.Lag(lag)
+		b.route.SetResourceVersion("")
+		b.route.SetAnnotations(map[string]string{"note": note})
+		if err := b.user.Update(context.Background(), b.route); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(10*time.Second, "in time")
+	if slow() {
+		t.Error("a change that takes less than the rollout waits is no excuse")
+	}
+	b.pass(15 * time.Second)
+	write(30*time.Second, "late")
+	b.plane.Heal()
+	if !slow() {
+		t.Error("a change on its way arrives no sooner because later ones are quick")
+	}
+	b.pass(31 * time.Second)
+	if slow() {
+		t.Error("the proxy has heard of everything")
+	}
+}
