@@ -124,7 +124,9 @@ func (v *view) unreported() bool {
 
 // drain takes away the pods of superseded revisions, or, where the budget has
 // none to spare, stable pods that do not serve and stand in the canary's
-// way. A Service loses nothing by those, so they go even where it selects them.
+// way. A Service loses nothing by those, so they go even where it selects them,
+// the last one only once no pod of the canary is awaited: that would bring the
+// others to give way.
 func drain(v *view, f scale.Fleet, canary int32) []plan.Action {
 	var actions []plan.Action
 	sizes := scale.Drain(v.budget, f)
@@ -134,7 +136,11 @@ func drain(v *view, f scale.Fleet, canary int32) []plan.Action {
 		}
 	}
 	if len(actions) == 0 && v.stable != nil {
-		if size := scale.Relieve(v.budget, f, canary); size != v.stable.Spec {
+		size := scale.Relieve(v.budget, f, canary)
+		if f.Canary.Available < f.Canary.Spec {
+			size = v.floor(v.stable, size)
+		}
+		if size != v.stable.Spec {
 			actions = append(actions, v.order(v.stable, size, "stable pods that do not serve make room"))
 		}
 	}

@@ -369,3 +369,32 @@ func TestSecondSetOfOneTemplateIsJudged(t *testing.T) {
 		t.Error("templates with other labels are not the same")
 	}
 }
+
+func TestTheLastPodOfADeadStableSetMayMakeRoom(t *testing.T) {
+	a := Allowance{Replicas: 4, Surge: 1}
+	full := []Size{{"web-one", 1, 0}, {"web-two", 2, 2}, {"web-three", 2, 2}}
+	for name, c := range map[string]struct {
+		stable, canary int32
+		others         bool
+		before         []Size
+		want           bool
+	}{
+		"a superseded revision holds the room": {0, 2, true, full, true},
+		"stable serves":                        {1, 2, true, full, false},
+		"a pod of the canary is awaited":       {0, 1, true, full, false},
+		"nothing is superseded":                {0, 2, false, full, false},
+		"the budget has room for one more":     {0, 2, true, full[1:], false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sets := []rollout.Set{{Hash: "one", Spec: 1, Available: c.stable}, {Hash: "three", Spec: 2, Available: c.canary}}
+			if c.others {
+				sets = append(sets, rollout.Set{Hash: "two", Spec: 2, Available: 2})
+			}
+			p := &Pass{Observed: &rollout.Observed{Sets: sets}, Plan: &reconcile.Plan{Status: v1alpha1.RolloutStatus{CurrentPodHash: "three", StableRS: "one"}}}
+			set := &appsv1.ReplicaSet{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{v1alpha1.LabelPodTemplateHash: "one"}}}
+			if got := stranded(p, set, a, c.before); got != c.want {
+				t.Errorf("exempt = %v, want %v", got, c.want)
+			}
+		})
+	}
+}

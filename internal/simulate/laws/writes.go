@@ -136,7 +136,7 @@ func (j *Judge) resized(p *Pass, before, after *appsv1.ReplicaSet) {
 		j.check(Budget, p.Key, fmt.Sprintf("%s from %d to %d: %s", after.Name, *before.Spec.Replicas, *after.Spec.Replicas, found))
 	}
 	hash := after.Labels[v1alpha1.LabelPodTemplateHash]
-	if *after.Spec.Replicas == 0 && !routed && j.room(p.Key.Namespace, ro, allowed) {
+	if *after.Spec.Replicas == 0 && !routed && j.room(p.Key.Namespace, ro, allowed) && !stranded(p, after, allowed, b) {
 		j.check(Unroute, p.Key, j.named(p.Key.Namespace, after.Name, hash))
 	}
 	canary, stable := hash == st.CurrentPodHash && hash != st.StableRS, hash == st.StableRS
@@ -158,6 +158,27 @@ func (j *Judge) room(namespace string, ro *v1alpha1.Rollout, a Allowance) bool {
 		}
 	}
 	return a.Replicas > 0 && a.Replicas+a.Surge > selected
+}
+
+// stranded tells of the exemption of S2 for a stable set: it has no pod that
+// serves, and superseded revisions, which the budget does not let go of, and a
+// canary whose pods all serve hold the rest of the room. Its Service loses nothing.
+func stranded(p *Pass, set *appsv1.ReplicaSet, a Allowance, before []Size) bool {
+	st := &p.Plan.Status
+	if set.Labels[v1alpha1.LabelPodTemplateHash] != st.StableRS || st.StableRS == st.CurrentPodHash {
+		return false
+	}
+	superseded := int32(0)
+	for i := range p.Observed.Sets {
+		switch s := &p.Observed.Sets[i]; {
+		case s.Hash == st.StableRS && s.Available > 0, s.Hash == st.CurrentPodHash && s.Available < s.Spec:
+			return false
+		case s.Hash != st.StableRS && s.Hash != st.CurrentPodHash:
+			superseded += s.Spec
+		}
+	}
+	ordered, _ := sum(before)
+	return superseded > 0 && ordered >= a.Replicas+a.Surge
 }
 
 // named tells which Service's selector names a hash.
