@@ -61,6 +61,9 @@ type TrafficRecord struct {
 	SeenAt metav1.Time `json:"seenAt"`
 	// Entrances are the places where traffic is divided, 16 at most.
 	Entrances []EntranceRecord `json:"entrances,omitempty"`
+	// Config is how the routers were configured that are let go of once the spec
+	// names others, or none: trafficRouting and the Services, as JSON.
+	Config string `json:"config,omitempty"`
 	// Rivals are those who wrote what this controller owns, 8 at most, while it
 	// lasts.
 	Rivals []RivalRecord `json:"rivals,omitempty"`

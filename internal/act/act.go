@@ -99,7 +99,7 @@ func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, routers []rou
 	var ofRouters error
 	for i := 0; out.Err == nil && i < len(p.Actions); i++ {
 		err := w.perform(ctx, p.Actions[i])
-		if _, routing := p.Actions[i].(plan.SetRouting); routing && err != nil && ctx.Err() == nil {
+		if p.Actions[i].Target().Kind == plan.KindRouter && err != nil && ctx.Err() == nil {
 			if refused[i+1] = true; ofRouters == nil {
 				out.Verb, out.Target = w.verb, w.target
 			}
@@ -225,6 +225,8 @@ func (w *writer) perform(ctx context.Context, action plan.Action) error {
 		err = w.switchService(ctx, w.ro.Namespace, a)
 	case plan.SetRouting:
 		return w.route(ctx, a) // names its objects itself
+	case plan.LeaveRouter:
+		return w.leave(ctx, a)
 	default:
 		err = fmt.Errorf("no way to perform %T", action)
 	}

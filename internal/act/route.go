@@ -17,18 +17,32 @@ import (
 // object that refuses keeps none of the others back.
 func (w *writer) route(ctx context.Context, a plan.SetRouting) error {
 	for _, b := range w.routers {
-		if b.Adapter.Name != a.Router {
-			continue
+		if b.Adapter.Name == a.Router && !b.Left {
+			return w.changes(ctx, b.Adapter.Write(b.Input, a.Want))
 		}
-		var err error
-		for _, c := range b.Adapter.Write(b.Input, a.Want) {
-			if e := w.change(ctx, c); e != nil {
-				err = errors.Join(err, fmt.Errorf("%s: %w", c.Key, e))
-			}
-		}
-		return err
 	}
 	return fmt.Errorf("the router %s was not read in this pass", a.Router)
+}
+
+// leave lets go of the objects of a router that the rollout names no longer.
+func (w *writer) leave(ctx context.Context, a plan.LeaveRouter) error {
+	for _, b := range w.routers {
+		if b.Adapter.Name == a.Router && b.Left {
+			return w.changes(ctx, b.Returned())
+		}
+	}
+	return fmt.Errorf("the router %s was not read in this pass", a.Router)
+}
+
+// changes makes all writes, those after one that failed too.
+func (w *writer) changes(ctx context.Context, list []router.Change) error {
+	var err error
+	for _, c := range list {
+		if e := w.change(ctx, c); e != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", c.Key, e))
+		}
+	}
+	return err
 }
 
 // change makes one write to an object of a router.

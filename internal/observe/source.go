@@ -170,6 +170,7 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if err := s.routes(ctx, o, m, now); err != nil {
 		return err
 	}
+	s.left(ctx, o)
 	o.Dropped = dropped(ro)
 	if o.Template.NameTaken, err = v.nameTaken(ctx, &o.Observed); err != nil {
 		return fmt.Errorf("look for a ReplicaSet of the new name: %w", err)

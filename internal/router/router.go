@@ -199,6 +199,19 @@ func (a Adapter) Known(in Input) []Key {
 type Bound struct {
 	Adapter Adapter
 	Input   Input
+	// Left is set for a router that the rollout names no longer; Kept are then the
+	// objects that its present routers work with.
+	Left bool
+	Kept []Key
+}
+
+// Returned are the changes that let go of a router that was left, but for objects
+// that are kept.
+func (b Bound) Returned() []Change {
+	if b.Adapter.Return == nil {
+		return nil
+	}
+	return slices.DeleteFunc(b.Adapter.Return(b.Input), func(c Change) bool { return slices.Contains(b.Kept, c.Key) })
 }
 
 // Survey is Read with Drift completed: where writing what was read would change

@@ -29,6 +29,8 @@ func Verb(a Action) string {
 		return "switch"
 	case SetRouting:
 		return "route"
+	case LeaveRouter:
+		return "leave"
 	}
 	return "unknown"
 }
@@ -47,6 +49,8 @@ func empty(verb string) any {
 		return &SwitchService{}
 	case "route":
 		return &SetRouting{}
+	case "leave":
+		return &LeaveRouter{}
 	}
 	return nil
 }
@@ -64,6 +68,8 @@ func value(p any) Action {
 	case *SwitchService:
 		return *a
 	case *SetRouting:
+		return *a
+	case *LeaveRouter:
 		return *a
 	}
 	return nil

@@ -177,6 +177,21 @@ func (a SetRouting) Reason() string { return a.Why }
 
 func (SetRouting) sealed() {}
 
+// LeaveRouter lets go of the objects of a router that the rollout names no longer.
+type LeaveRouter struct {
+	Router  string   `json:"router"`
+	Objects []string `json:"objects,omitempty"`
+	Why     string   `json:"why"`
+}
+
+// Target implements Action.
+func (a LeaveRouter) Target() Ref { return Ref{Kind: KindRouter, Name: "left " + a.Router} }
+
+// Reason implements Action.
+func (a LeaveRouter) Reason() string { return a.Why }
+
+func (LeaveRouter) sealed() {}
+
 // Target implements Action.
 func (a CreateReplicaSet) Target() Ref { return Ref{Kind: KindReplicaSet, Name: a.Name} }
 

@@ -67,6 +67,7 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	w.add(switches, switchNotes)
 	v = v.switching(switches)
 	w.add(routing(v, &r), nil)
+	w.add(leaving(v), nil)
 	if v.current == nil && !r.Aborted {
 		action, note := create(v)
 		w.add([]plan.Action{action}, []plan.Note{note})

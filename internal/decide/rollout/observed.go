@@ -35,6 +35,8 @@ type Observed struct {
 	// Entrances are the places where routers divide the traffic, in the order of
 	// routers; none without traffic routing.
 	Entrances []Entrance
+	// Leaving are routers that the rollout was driven by and names no longer.
+	Leaving []Leaving
 	// LoadBalancers are those behind the entrances, where they are looked at.
 	LoadBalancers []v1alpha1.ALBStatus
 	// Failure is the write that keeps failing; nil when the last pass went well.

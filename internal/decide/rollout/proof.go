@@ -51,14 +51,19 @@ func settledAt(v *view, r *record) time.Time {
 
 // witness takes down what was seen of the routers.
 func witness(v *view, r record) record {
-	if !v.routed || len(v.o.Entrances) == 0 {
-		if !v.routed {
+	if !v.routed {
+		if r.Traffic == nil || len(v.o.Leaving) == 0 {
 			r.Traffic = nil
+			return r
 		}
+		r.Traffic = &v1alpha1.TrafficRecord{Config: r.Traffic.Config, SeenAt: r.Traffic.SeenAt}
+		return r
+	}
+	if len(v.o.Entrances) == 0 {
 		return r
 	}
 	before, seen := r.Traffic, time.Time{}
-	next := v1alpha1.TrafficRecord{Key: v.routingKey(), SeenAt: metav1.NewTime(v.now)}
+	next := v1alpha1.TrafficRecord{Key: v.routingKey(), SeenAt: metav1.NewTime(v.now), Config: v.config(before)}
 	if before != nil {
 		next.Rivals, seen = before.Rivals, before.SeenAt.Time
 		if before.Key == next.Key {

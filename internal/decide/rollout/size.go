@@ -175,7 +175,7 @@ func (v *view) selected(s *Set) bool {
 			return true
 		}
 	}
-	return slices.Contains(v.named, s.Hash) || v.routed && (v.selectedBy(canaryRole, s) || v.selectedBy(stableRole, s))
+	return slices.Contains(v.named, s.Hash) || v.leftTo(s) || v.routed && (v.selectedBy(canaryRole, s) || v.selectedBy(stableRole, s))
 }
 
 // order is a scale order, the wanted total noted on the set.

@@ -74,10 +74,13 @@ func unheard(v *view) time.Time {
 
 // trafficWakes are the times at which traffic needs another look.
 func trafficWakes(v *view, r *record) []time.Time {
-	if !v.routed {
-		return nil
-	}
 	var at []time.Time
+	if len(v.o.Leaving) > 0 {
+		at = append(at, v.now.Add(look))
+	}
+	if !v.routed {
+		return at
+	}
 	if until := settledAt(v, r); v.now.Before(until) {
 		at = append(at, until)
 	}

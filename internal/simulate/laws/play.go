@@ -75,6 +75,8 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 				o = oneFewer(o, p.Set, p.Ready)
 			}
 		}
+	case plan.LeaveRouter:
+		o.Leaving = nil
 	case plan.SetRouting:
 		for i := range o.Entrances {
 			e := &o.Entrances[i]
