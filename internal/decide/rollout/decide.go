@@ -66,12 +66,7 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	switches, switchNotes := selectors(v, &r)
 	w.add(switches, switchNotes)
 	v = v.switching(switches)
-	w.add(routing(v, &r), nil)
-	w.add(leaving(v), nil)
-	if v.current == nil && !r.Aborted {
-		action, note := create(v)
-		w.add([]plan.Action{action}, []plan.Note{note})
-	}
+	routes, at := routing(v, &r), r.StepIndex
 	var moves []plan.Action
 	if (v.current != nil || r.Aborted) && !r.stepped {
 		moves = resize(v, &r)
@@ -82,6 +77,15 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 			r = advance(v, r)
 		}
 	}
+	if r.StepIndex != at && r.stable != v.hash() {
+		routes = lowering(routes)
+	}
+	w.add(routes, nil)
+	w.add(leaving(v), nil)
+	if v.current == nil && !r.Aborted {
+		action, note := create(v)
+		w.add([]plan.Action{action}, []plan.Note{note})
+	}
 	patches := together(upkeep(v, &r), moves)
 	w.add(patches, scalingNotes(v, patches))
 	w.add(evictions, nil)
@@ -90,6 +94,15 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 		r.Clock = nil
 	}
 	return assemble(v, &r, w, progressed)
+}
+
+// lowering leaves out what gives the canary more: a pause that ends on time may
+// end while the weight of its step was not there, and the next step may want less.
+func lowering(routes []plan.Action) []plan.Action {
+	return slices.DeleteFunc(routes, func(a plan.Action) bool {
+		s, ok := a.(plan.SetRouting)
+		return ok && s.Want.Split.Canary > s.From
+	})
 }
 
 // together makes one write of all that changes one set: a second write in the

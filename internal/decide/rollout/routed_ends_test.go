@@ -200,3 +200,29 @@ func TestWeightsOfAnotherSumCountByTheirShare(t *testing.T) {
 		}
 	}
 }
+
+// TestAStepThatEndsRaisesNoWeight: the canary lost its pods during a timed pause,
+// and has them again when it ends; the next step wants less.
+func TestAStepThatEndsRaisesNoWeight(t *testing.T) {
+	w := routed(newWorld(t, 10, 1, 1, weight(80), pause(60), weight(10), pause(0)), nil)
+	w.settle()
+	w.update("v2")
+	w.settle()
+	w.bad["v2"] = true
+	w.follow()
+	w.settle()
+	if got := w.canaryWeight(); got != 0 {
+		t.Fatalf("weight %d without a pod", got)
+	}
+	w.bad["v2"] = false
+	w.follow()
+	w.later(2 * time.Minute)
+	most := int32(0)
+	for w.pass() {
+		most = max(most, w.canaryWeight())
+	}
+	w.expect(v1alpha1.RolloutPhasePaused, 3, "v1=10 v2=1")
+	if most != 10 || w.canaryWeight() != 10 {
+		t.Errorf("the weight goes up to %d and ends at %d, want 10", most, w.canaryWeight())
+	}
+}
