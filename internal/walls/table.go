@@ -164,7 +164,7 @@ func routerRules() []Rule {
 			Reason:   "the list of all routers, for those who start a controller",
 		},
 		{
-			Packages: []string{"internal/router/routertest"},
+			Packages: []string{"internal/router/routertest/..."},
 			Own:      []string{"api/v1alpha1", "internal/decide/traffic", "internal/router"},
 			Foreign:  append(port(), "github.com/google/go-cmp/...", "sigs.k8s.io/yaml"),
 			Std:      append(quietStd(), "testing", "testing/quick", "math/rand/v2"),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/routertest"
+	"github.com/sluice-project/sluice/internal/router/routertest/table"
 )
 
 func spec1(mappings string) string {
@@ -27,9 +28,9 @@ const (
 
 func world(t testing.TB, spec, canary string) router.Input {
 	t.Helper()
-	in := input(rollout(t, spec1("[web]")), parse(t, mappingText("web", "", spec)))
+	in := table.Input(table.Rollout(t, spec1("[web]")), table.Parse(t, mappingText("web", "", spec)))
 	if canary != "" {
-		in = apply(in, []router.Change{{Key: New(router.Options{}).Keys(in.Rollout, in.Roles)[1], New: parse(t, canary)}})
+		in = table.Apply(in, []router.Change{{Key: New(router.Options{}).Keys(in.Rollout, in.Roles)[1], New: table.Parse(t, canary)}})
 	}
 	return in
 }
@@ -46,8 +47,8 @@ func content(in router.Input, name string) map[string]any {
 func TestTheCanaryMappingIsACopyWithAWeight(t *testing.T) {
 	for _, w := range []int32{0, 30, 100} {
 		in := world(t, base, "")
-		after := apply(in, New(router.Options{}).Write(in, weight(w)))
-		same(t, fmt.Sprintf(`
+		after := table.Apply(in, New(router.Options{}).Write(in, table.Weight(w)))
+		table.Same(t, fmt.Sprintf(`
 apiVersion: getambassador.io/v2
 kind: Mapping
 metadata:
@@ -55,14 +56,14 @@ metadata:
   namespace: shop
   ownerReferences: [{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, uid: web-uid, controller: true, blockOwnerDeletion: true}]
 spec: {prefix: /web/, rewrite: /, service: 'http://web-canary:8080', timeout_ms: 900, weight: %d}`, w), content(after, "web-canary"))
-		same(t, mappingText("web", "", base), content(after, "web"))
+		table.Same(t, mappingText("web", "", base), content(after, "web"))
 	}
 }
 
 func TestACanaryMappingWithoutOwnerIsTakenOver(t *testing.T) {
 	in := world(t, base, mappingText("web-canary", ", labels: {team: a}", "{prefix: /old/, service: web-canary, weight: 5}"))
-	after := apply(in, New(router.Options{}).Write(in, weight(0)))
-	same(t, `
+	after := table.Apply(in, New(router.Options{}).Write(in, table.Weight(0)))
+	table.Same(t, `
 apiVersion: getambassador.io/v2
 kind: Mapping
 metadata:
@@ -106,7 +107,7 @@ func TestRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := world(t, base, c.canary)
 			a := New(router.Options{})
-			want := []router.Entrance{{Name: "Mapping web", Object: a.Keys(in.Rollout, in.Roles)[0], Generation: 6, Routing: weight(c.want)}}
+			want := []router.Entrance{{Name: "Mapping web", Object: a.Keys(in.Rollout, in.Roles)[0], Generation: 6, Routing: table.Weight(c.want)}}
 			if d := cmp.Diff(want, a.Read(in)); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
@@ -128,11 +129,11 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := world(t, c.spec, c.canary)
 			a := New(router.Options{})
-			told(t, a.Check(in), field+".mappings[0]", c.on, c.parts...)
+			table.Told(t, a.Check(in), field+".mappings[0]", c.on, c.parts...)
 			if e := a.Read(in); len(e) != 1 || e[0].Missing != c.missing {
 				t.Errorf("it is read as %+v", e)
 			}
-			changes := a.Write(in, weight(20))
+			changes := a.Write(in, table.Weight(20))
 			if c.missing && len(append(changes, a.Return(in)...)) > 0 {
 				t.Errorf("it is written: %+v", changes)
 			}
@@ -141,7 +142,7 @@ func TestCheck(t *testing.T) {
 			}
 		})
 	}
-	told(t, New(router.Options{}).Check(input(rollout(t, spec1("[web]")))), field+".mappings[0]", "web", "Mapping web does not exist", `"web-stable"`, "without a weight")
+	table.Told(t, New(router.Options{}).Check(table.Input(table.Rollout(t, spec1("[web]")))), field+".mappings[0]", "web", "Mapping web does not exist", `"web-stable"`, "without a weight")
 }
 
 func TestNoTwoMappingsShareACanary(t *testing.T) {
@@ -155,7 +156,7 @@ func TestNoTwoMappingsShareACanary(t *testing.T) {
 		"names that have nothing to do with others": {"web", "api", []bool{false, false}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := input(rollout(t, spec1("["+c.first+", "+c.second+"]")), parse(t, mappingText(c.first, "", base)), parse(t, mappingText(c.second, "", base)))
+			in := table.Input(table.Rollout(t, spec1("["+c.first+", "+c.second+"]")), table.Parse(t, mappingText(c.first, "", base)), table.Parse(t, mappingText(c.second, "", base)))
 			a := New(router.Options{})
 			var faults []bool
 			problems := 0
@@ -168,7 +169,7 @@ func TestNoTwoMappingsShareACanary(t *testing.T) {
 			if d := cmp.Diff(c.faults, faults); d != "" || problems != len(a.Check(in)) {
 				t.Errorf("%+v (-want +got):\n%s", a.Check(in), d)
 			}
-			after := apply(in, a.Write(in, weight(20)))
+			after := table.Apply(in, a.Write(in, table.Weight(20)))
 			for k, obj := range after.Objects {
 				if len(k.Name) > 253 {
 					t.Errorf("the name %s is too long", k.Name)
@@ -177,7 +178,7 @@ func TestNoTwoMappingsShareACanary(t *testing.T) {
 					t.Errorf("%s has changed", k)
 				}
 			}
-			if again := a.Write(after, weight(20)); len(again) > 0 {
+			if again := a.Write(after, table.Weight(20)); len(again) > 0 {
 				t.Errorf("a second write changes %+v", again)
 			}
 		})
@@ -189,7 +190,7 @@ func TestOptionsName(t *testing.T) {
 		"": "getambassador.io/v2, Kind=Mapping", "getambassador.io/v3alpha1": "getambassador.io/v3alpha1, Kind=Mapping",
 		"x.getambassador.io/v3alpha1": "x.getambassador.io/v3alpha1, Kind=AmbassadorMapping",
 	} {
-		if got := New(router.Options{AmbassadorVersion: option}).Keys(rollout(t, spec1("[web]")), router.Roles{})[0].GroupVersionKind.String(); got != want {
+		if got := New(router.Options{AmbassadorVersion: option}).Keys(table.Rollout(t, spec1("[web]")), router.Roles{})[0].GroupVersionKind.String(); got != want {
 			t.Errorf("%q: got %s, want %s", option, got, want)
 		}
 	}
@@ -198,8 +199,8 @@ func TestOptionsName(t *testing.T) {
 func TestLettingGoRemovesTheCanaryMappings(t *testing.T) {
 	a := New(router.Options{})
 	in := world(t, base, "")
-	in = apply(in, a.Write(in, weight(40)))
-	in = apply(in, a.Return(in))
+	in = table.Apply(in, a.Write(in, table.Weight(40)))
+	in = table.Apply(in, a.Return(in))
 	if len(in.Objects) != 1 || content(in, "web") == nil {
 		t.Errorf("left are %v", in.Objects)
 	}
@@ -210,7 +211,7 @@ func TestLettingGoRemovesTheCanaryMappings(t *testing.T) {
 }
 
 func subject(t testing.TB) routertest.Subject {
-	in := input(rollout(t, spec1("[web, api]")), parse(t, mappingText("web", "", base)), parse(t, mappingText("api", "", "{prefix: /api/, service: web-stable.shop, headers: {x: y}}")))
+	in := table.Input(table.Rollout(t, spec1("[web, api]")), table.Parse(t, mappingText("web", "", base)), table.Parse(t, mappingText("api", "", "{prefix: /api/, service: web-stable.shop, headers: {x: y}}")))
 	return routertest.Subject{Adapter: New(router.Options{}), Rollout: in.Rollout, Roles: in.Roles, Objects: in.Objects}
 }
 
@@ -225,10 +226,10 @@ func BenchmarkRouter(b *testing.B) {
 	for i := range 100 {
 		name := fmt.Sprintf("m%d", i)
 		names = append(names, name)
-		for k, obj := range input(s.Rollout, parse(b, mappingText(name, "", base))).Objects {
+		for k, obj := range table.Input(s.Rollout, table.Parse(b, mappingText(name, "", base))).Objects {
 			s.Objects[k] = obj
 		}
 	}
-	s.Rollout = rollout(b, spec1("["+strings.Join(names, ", ")+"]"))
+	s.Rollout = table.Rollout(b, spec1("["+strings.Join(names, ", ")+"]"))
 	routertest.Bench(b, s)
 }

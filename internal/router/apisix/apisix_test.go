@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/routertest"
+	"github.com/sluice-project/sluice/internal/router/routertest/table"
 )
 
 func spec1(route string) string {
@@ -21,7 +22,7 @@ const pair = "[{serviceName: web-stable, servicePort: 80, weight: 100}, {service
 // world is an ApisixRoute web with these rules.
 func world(t testing.TB, route, rules string) router.Input {
 	t.Helper()
-	return input(rollout(t, spec1(route)), parse(t, "{apiVersion: apisix.apache.org/v2, kind: ApisixRoute, metadata: {name: web, namespace: shop, generation: 3}, spec: {http: "+rules+"}}"))
+	return table.Input(table.Rollout(t, spec1(route)), table.Parse(t, "{apiVersion: apisix.apache.org/v2, kind: ApisixRoute, metadata: {name: web, namespace: shop, generation: 3}, spec: {http: "+rules+"}}"))
 }
 
 func content(in router.Input, name string) map[string]any {
@@ -61,8 +62,8 @@ func TestRead(t *testing.T) {
 
 func TestWriteDividesTheRulesOfTheSpecOnly(t *testing.T) {
 	in := world(t, "{name: web, rules: [b, a, b]}", "[{name: a, backends: "+pair+"}, {name: c, backends: "+pair+"}, {name: b, priority: 3, backends: [{serviceName: web-canary, x: 1}, {serviceName: old, weight: 9}, {serviceName: web-stable}]}]")
-	after := apply(in, New(router.Options{}).Write(in, weight(30)))
-	same(t, `
+	after := table.Apply(in, New(router.Options{}).Write(in, table.Weight(30)))
+	table.Same(t, `
 - {name: a, backends: [{serviceName: web-stable, servicePort: 80, weight: 70}, {serviceName: web-canary, servicePort: 80, weight: 30}]}
 - {name: c, backends: [{serviceName: web-stable, servicePort: 80, weight: 100}, {serviceName: web-canary, servicePort: 80, weight: 0}]}
 - {name: b, priority: 3, backends: [{serviceName: web-canary, weight: 30, x: 1}, {serviceName: old, weight: 9}, {serviceName: web-stable, weight: 70}]}`,
@@ -90,13 +91,13 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := world(t, c.route, c.rules)
-			told(t, New(router.Options{}).Check(in), field+c.path, "web", c.parts...)
+			table.Told(t, New(router.Options{}).Check(in), field+c.path, "web", c.parts...)
 			if e := New(router.Options{}).Read(in); len(e) != 1 || !e[0].Missing || e[0].Message == "" {
 				t.Errorf("it is read as %+v", e)
 			}
 		})
 	}
-	told(t, New(router.Options{}).Check(input(rollout(t, spec1("{name: web, rules: [a, b]}")))), field+".route.name", "web", "ApisixRoute web does not exist", "web-canary", "web-stable")
+	table.Told(t, New(router.Options{}).Check(table.Input(table.Rollout(t, spec1("{name: web, rules: [a, b]}")))), field+".route.name", "web", "ApisixRoute web does not exist", "web-canary", "web-stable")
 }
 
 func subject(t testing.TB) routertest.Subject {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
+	"github.com/sluice-project/sluice/internal/router/routertest/table"
 )
 
 const headerSpec = `
@@ -24,12 +25,12 @@ trafficRouting:
 func headerWorld(t testing.TB, rule string) router.Input {
 	t.Helper()
 	in := world(t, "{name: web}", "[{name: rest}, "+rule+"]")
-	in.Rollout = rollout(t, headerSpec)
+	in.Rollout = table.Rollout(t, headerSpec)
 	return in
 }
 
 func with(routes ...traffic.Route) traffic.Routing {
-	w := weight(20)
+	w := table.Weight(20)
 	w.Routes = routes
 	return w
 }
@@ -40,8 +41,8 @@ func agents() traffic.Route { return traffic.Route{Name: "agents", Step: 1} }
 func TestAHeaderRouteIsACopyOfTheRuleForTheCanary(t *testing.T) {
 	in := headerWorld(t, "{name: web, websocket: true, match: {paths: [/*], exprs: [{subject: {scope: Query, name: q}, op: Equal, value: v}]}, upstreams: [{name: u}], backends: [{serviceName: web-stable}, {serviceName: old, weight: 3}, {serviceName: web-canary, servicePort: 80}]}")
 	router.Map(content(in, "web"), "spec")["ingressClassName"] = "apisix"
-	after := apply(in, New(router.Options{}).Write(in, with(beta())))
-	same(t, `
+	after := table.Apply(in, New(router.Options{}).Write(in, with(beta())))
+	table.Same(t, `
 apiVersion: apisix.apache.org/v2
 kind: ApisixRoute
 metadata:
@@ -65,17 +66,17 @@ spec:
 func TestOneMatchIsEnoughAndTheFirstRouteIsAskedFirst(t *testing.T) {
 	in := headerWorld(t, "{name: web, priority: 10, backends: "+pair+"}")
 	a := New(router.Options{})
-	after := apply(in, a.Write(in, with(agents(), beta())))
-	same(t, `
+	after := table.Apply(in, a.Write(in, with(agents(), beta())))
+	table.Same(t, `
 - {name: web, priority: 12, match: {exprs: [{subject: {scope: Header, name: User-Agent}, op: RegexMatch, value: '^bot/1\..*'}]}, backends: [{serviceName: web-canary, servicePort: 80, weight: 100}]}
 - {name: web-2, priority: 12, match: {exprs: [{subject: {scope: Header, name: X-Bot}, op: RegexMatch, value: '^(a|b)$'}]}, backends: [{serviceName: web-canary, servicePort: 80, weight: 100}]}`,
 		router.List(content(after, "agents"), "spec", "http"))
-	same(t, `[{name: web, priority: 11, match: {exprs: [{subject: {scope: Header, name: X-Cohort}, op: Equal, value: beta}]}, backends: [{serviceName: web-canary, servicePort: 80, weight: 100}]}]`,
+	table.Same(t, `[{name: web, priority: 11, match: {exprs: [{subject: {scope: Header, name: X-Cohort}, op: Equal, value: beta}]}, backends: [{serviceName: web-canary, servicePort: 80, weight: 100}]}]`,
 		router.List(content(after, "beta"), "spec", "http"))
 	if d := cmp.Diff([]traffic.Route{agents(), beta()}, a.Read(after)[0].Routing.Routes); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	turned := apply(after, a.Write(after, with(beta(), agents())))
+	turned := table.Apply(after, a.Write(after, with(beta(), agents())))
 	if d := cmp.Diff([]traffic.Route{beta(), agents()}, a.Read(turned)[0].Routing.Routes); d != "" {
 		t.Errorf("turned round (-want +got):\n%s", d)
 	}
@@ -84,10 +85,10 @@ func TestOneMatchIsEnoughAndTheFirstRouteIsAskedFirst(t *testing.T) {
 func TestNamesOfCopiesDoNotMeetThoseOfRules(t *testing.T) {
 	in := world(t, "{name: web, rules: [a, a-2]}", "[{name: a, backends: "+pair+"}, {name: a-2, backends: "+pair+"}]")
 	rules := in.Rollout.Spec.Strategy.Canary.TrafficRouting.Apisix.Route.Rules
-	in.Rollout = rollout(t, headerSpec)
+	in.Rollout = table.Rollout(t, headerSpec)
 	in.Rollout.Spec.Strategy.Canary.TrafficRouting.Apisix.Route.Rules = rules
 	names := map[string]int{}
-	for _, r := range router.List(content(apply(in, New(router.Options{}).Write(in, with(agents()))), "agents"), "spec", "http") {
+	for _, r := range router.List(content(table.Apply(in, New(router.Options{}).Write(in, with(agents()))), "agents"), "spec", "http") {
 		names[router.Text(r, "name")]++
 	}
 	if d := cmp.Diff(map[string]int{"a": 1, "a-2": 1, "a-3": 1, "a-2-2": 1}, names); d != "" {
@@ -98,7 +99,7 @@ func TestNamesOfCopiesDoNotMeetThoseOfRules(t *testing.T) {
 func TestAHeaderRouteFollowsItsRule(t *testing.T) {
 	in := headerWorld(t, "{name: web, priority: 1, match: {paths: [/*]}, backends: "+pair+"}")
 	a := New(router.Options{})
-	in = apply(in, a.Write(in, with(beta())))
+	in = table.Apply(in, a.Write(in, with(beta())))
 	if e := a.Survey(in)[0]; e.Drift {
 		t.Error("drift right after the write")
 	}
@@ -110,8 +111,8 @@ func TestAHeaderRouteFollowsItsRule(t *testing.T) {
 	if d := cmp.Diff([]traffic.Route{beta()}, e.Routing.Routes); d != "" || !e.Drift {
 		t.Errorf("drift %v (-want +got):\n%s", e.Drift, d)
 	}
-	after := apply(in, a.Write(in, with(beta())))
-	same(t, `{name: web, priority: 8, match: {paths: [/new/*], exprs: [{subject: {scope: Header, name: X-Cohort}, op: Equal, value: beta}]}, backends: [{serviceName: web-canary, weight: 100}]}`,
+	after := table.Apply(in, a.Write(in, with(beta())))
+	table.Same(t, `{name: web, priority: 8, match: {paths: [/new/*], exprs: [{subject: {scope: Header, name: X-Cohort}, op: Equal, value: beta}]}, backends: [{serviceName: web-canary, weight: 100}]}`,
 		router.List(content(after, "beta"), "spec", "http")[0])
 }
 
@@ -127,11 +128,11 @@ func TestHeaderRoutesGoWhenTheyAreNotWanted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := headerWorld(t, "{name: web, backends: "+pair+"}")
-			in = apply(in, a.Write(in, with(beta(), agents())))
+			in = table.Apply(in, a.Write(in, with(beta(), agents())))
 			if content(in, "agents") == nil {
 				t.Fatal("it was not there")
 			}
-			if in = apply(in, change(in)); content(in, "agents") != nil {
+			if in = table.Apply(in, change(in)); content(in, "agents") != nil {
 				t.Error("it is still there")
 			}
 		})
@@ -141,7 +142,7 @@ func TestHeaderRoutesGoWhenTheyAreNotWanted(t *testing.T) {
 func TestARouteThatNoStepSaysIsToldApart(t *testing.T) {
 	in := headerWorld(t, "{name: web, backends: "+pair+"}")
 	a := New(router.Options{})
-	in = apply(in, a.Write(in, with(beta())))
+	in = table.Apply(in, a.Write(in, with(beta())))
 	match := router.Map(router.List(content(in, "beta"), "spec", "http")[0], "match")
 	match["exprs"] = []any{map[string]any{"subject": map[string]any{"scope": "Header", "name": "Other"}, "op": "Equal", "value": "beta"}}
 	if d := cmp.Diff([]traffic.Route{{Name: "beta", Step: traffic.NoStep}}, a.Read(in)[0].Routing.Routes); d != "" {
@@ -165,12 +166,12 @@ func TestCheckOfHeaderRoutes(t *testing.T) {
 			if c.rename != "" {
 				steps[0].SetHeaderRoute.Name, steps[2].SetHeaderRoute.Name = c.rename, c.rename
 			} else {
-				in = apply(in, []router.Change{{Key: New(router.Options{}).Keys(in.Rollout, in.Roles)[1], New: parse(t, strings.ReplaceAll(theirs, "%s", "beta"))}})
+				in = table.Apply(in, []router.Change{{Key: New(router.Options{}).Keys(in.Rollout, in.Roles)[1], New: table.Parse(t, strings.ReplaceAll(theirs, "%s", "beta"))}})
 			}
 			a := New(router.Options{})
-			told(t, a.Check(in), c.path, c.on, c.parts...)
+			table.Told(t, a.Check(in), c.path, c.on, c.parts...)
 			want := with(traffic.Route{Name: steps[0].SetHeaderRoute.Name, Step: 0})
-			for _, routing := range []traffic.Routing{want, weight(20)} {
+			for _, routing := range []traffic.Routing{want, table.Weight(20)} {
 				for _, change := range a.Write(in, routing) {
 					if change.Key.Name != "web" || change.New == nil || len(change.New.GetOwnerReferences()) > 0 {
 						t.Errorf("%s is written", change.Key)

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/routertest"
+	"github.com/sluice-project/sluice/internal/router/routertest/table"
 )
 
 func spec1(routes string) string {
@@ -35,9 +36,9 @@ func nodeText(name, labels string) string {
 
 func world(t testing.TB, names, routes string) router.Input {
 	t.Helper()
-	return input(rollout(t, spec1(names)), parse(t, vs), parse(t, routerText(routes)),
-		parse(t, nodeText("web-new", "{app: web, rollouts-pod-template-hash: canary-hash}")),
-		parse(t, nodeText("web-old", "{app: web, rollouts-pod-template-hash: stable-hash}")))
+	return table.Input(table.Rollout(t, spec1(names)), table.Parse(t, vs), table.Parse(t, routerText(routes)),
+		table.Parse(t, nodeText("web-new", "{app: web, rollouts-pod-template-hash: canary-hash}")),
+		table.Parse(t, nodeText("web-old", "{app: web, rollouts-pod-template-hash: stable-hash}")))
 }
 
 func content(in router.Input, name string) map[string]any {
@@ -65,16 +66,16 @@ func TestTheRouterIsFoundThroughTheVirtualService(t *testing.T) {
 		}
 		return out
 	}
-	in := input(rollout(t, spec1("[]")))
+	in := table.Input(table.Rollout(t, spec1("[]")))
 	want := []string{"shop/VirtualService web", "shop/VirtualNode web-new", "shop/VirtualNode web-old"}
 	if d := cmp.Diff(want, names(in)); d != "" {
 		t.Errorf("before anything was read (-want +got):\n%s", d)
 	}
-	if d := cmp.Diff(append(want, "shop/VirtualRouter web-router"), names(input(in.Rollout, parse(t, vs)))); d != "" {
+	if d := cmp.Diff(append(want, "shop/VirtualRouter web-router"), names(table.Input(in.Rollout, table.Parse(t, vs)))); d != "" {
 		t.Errorf("after (-want +got):\n%s", d)
 	}
 	elsewhere := strings.ReplaceAll(vs, "name: web-router", "name: web-router, namespace: mesh")
-	if d := cmp.Diff(append(want, "mesh/VirtualRouter web-router"), names(input(in.Rollout, parse(t, elsewhere)))); d != "" {
+	if d := cmp.Diff(append(want, "mesh/VirtualRouter web-router"), names(table.Input(in.Rollout, table.Parse(t, elsewhere)))); d != "" {
 		t.Errorf("in another namespace (-want +got):\n%s", d)
 	}
 }
@@ -85,8 +86,8 @@ func TestWriteDividesRoutesOfEachKind(t *testing.T) {
   {name: b, http2Route: {action: {weightedTargets: `+targets+`}}},
   {name: c, priority: 3, tcpRoute: {timeout: {idle: x}, action: {weightedTargets: `+targets+`}}},
   {name: d, grpcRoute: {action: {weightedTargets: [{virtualNodeRef: {name: web-old, namespace: shop}, port: 8080}, {virtualNodeRef: {name: web-new}, weight: "1"}]}}}]`)
-	after := apply(in, New(router.Options{}).Write(in, bound(30, "h2", "h1")))
-	same(t, strings.ReplaceAll(`
+	after := table.Apply(in, New(router.Options{}).Write(in, bound(30, "h2", "h1")))
+	table.Same(t, strings.ReplaceAll(`
 - {name: a, httpRoute: {match: {prefix: /}, action: {weightedTargets: PAIR}}}
 - {name: b, http2Route: {action: {weightedTargets: PAIR}}}
 - {name: c, priority: 3, tcpRoute: {timeout: {idle: x}, action: {weightedTargets: PAIR}}}
@@ -101,9 +102,9 @@ func TestWriteDividesRoutesOfEachKind(t *testing.T) {
 
 func TestWriteLeavesRoutesThatTheSpecDoesNotName(t *testing.T) {
 	in := world(t, "[b, b]", "[{name: a, httpRoute: {action: {weightedTargets: "+targets+"}}}, {name: b, httpRoute: {action: {weightedTargets: "+targets+"}}}]")
-	after := apply(in, New(router.Options{}).Write(in, bound(30, "", "")))
+	after := table.Apply(in, New(router.Options{}).Write(in, bound(30, "", "")))
 	routes := router.List(content(after, "web-router"), "spec", "routes")
-	same(t, "{name: a, httpRoute: {action: {weightedTargets: "+targets+"}}}", routes[0])
+	table.Same(t, "{name: a, httpRoute: {action: {weightedTargets: "+targets+"}}}", routes[0])
 	if len(New(router.Options{}).Read(after)) != 1 {
 		t.Error("a name that is listed twice is one entrance")
 	}
@@ -120,7 +121,7 @@ func TestNodesSelectOneSetEachAndNeverTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := New(router.Options{})
 			in := world(t, "[]", "[{name: a, tcpRoute: {action: {weightedTargets: "+targets+"}}}]")
-			after := apply(in, a.Write(in, bound(0, c.canary, c.stable)))
+			after := table.Apply(in, a.Write(in, bound(0, c.canary, c.stable)))
 			if hash(after, "web-new") != c.onCanary || hash(after, "web-old") != c.onStable {
 				t.Errorf("got %s and %s", hash(after, "web-new"), hash(after, "web-old"))
 			}
@@ -128,7 +129,7 @@ func TestNodesSelectOneSetEachAndNeverTheSame(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", d)
 			}
 			for _, node := range []string{"web-new", "web-old"} {
-				same(t, "{a: b, argo-rollouts.argoproj.io/managed-by-rollouts: web}", router.Map(content(after, node), "metadata", "annotations"))
+				table.Same(t, "{a: b, argo-rollouts.argoproj.io/managed-by-rollouts: web}", router.Map(content(after, node), "metadata", "annotations"))
 			}
 		})
 	}
@@ -143,7 +144,7 @@ func TestNodesWithoutLabelsAreRead(t *testing.T) {
 	if d := cmp.Diff(bound(0, "", ""), a.Read(in)[0].Routing); d != "" || len(a.Check(in)) > 0 {
 		t.Errorf("problems %v (-want +got):\n%s", a.Check(in), d)
 	}
-	same(t, "{listeners: [], podSelector: {matchLabels: {rollouts-pod-template-hash: h2}}}", content(apply(in, a.Write(in, bound(0, "h2", ""))), "web-new")["spec"])
+	table.Same(t, "{listeners: [], podSelector: {matchLabels: {rollouts-pod-template-hash: h2}}}", content(table.Apply(in, a.Write(in, bound(0, "h2", ""))), "web-new")["spec"])
 }
 
 func TestWeightFollowsTheNodeThatGainsAndLeavesTheOneThatLosesFirst(t *testing.T) {
@@ -159,7 +160,7 @@ func TestWeightFollowsTheNodeThatGainsAndLeavesTheOneThatLosesFirst(t *testing.T
 	if d := cmp.Diff([]string{"VirtualNode web-new", "VirtualNode web-old", "VirtualRouter web-router"}, kinds(up)); d != "" {
 		t.Errorf("up (-want +got):\n%s", d)
 	}
-	down := a.Write(apply(in, up), bound(0, "", "h3"))
+	down := a.Write(table.Apply(in, up), bound(0, "", "h3"))
 	if d := cmp.Diff([]string{"VirtualRouter web-router", "VirtualNode web-new", "VirtualNode web-old"}, kinds(down)); d != "" {
 		t.Errorf("down (-want +got):\n%s", d)
 	}
@@ -192,7 +193,7 @@ func TestCheck(t *testing.T) {
 		"no canary node":    {without("VirtualNode", "web-new"), ".virtualNodeGroup.canaryVirtualNodeRef.name", "web-new", true, []string{"VirtualNode web-new does not exist", "spec.podSelector.matchLabels"}},
 		"no stable node":    {without("VirtualNode", "web-old"), ".virtualNodeGroup.stableVirtualNodeRef.name", "web-old", true, []string{"VirtualNode web-old does not exist"}},
 		"a node as provider": {func(t *testing.T) router.Input {
-			return input(rollout(t, spec1("[]")), parse(t, strings.ReplaceAll(vs, "virtualRouter", "virtualNode")), parse(t, nodeText("web-new", "{}")), parse(t, nodeText("web-old", "{}")))
+			return table.Input(table.Rollout(t, spec1("[]")), table.Parse(t, strings.ReplaceAll(vs, "virtualRouter", "virtualNode")), table.Parse(t, nodeText("web-new", "{}")), table.Parse(t, nodeText("web-old", "{}")))
 		}, ".virtualService.name", "web", true, []string{"no virtual router", "spec.provider.virtualRouter.virtualRouterRef"}},
 		"a selector that is none": {func(t *testing.T) router.Input {
 			w := world(t, "[]", one)
@@ -208,7 +209,7 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, w := New(router.Options{}), c.in(t)
-			told(t, a.Check(w), field+c.path, c.on, c.parts...)
+			table.Told(t, a.Check(w), field+c.path, c.on, c.parts...)
 			e := a.Read(w)
 			if len(e) != 1 || e[0].Missing != c.missing || (e[0].Message != "") != c.missing {
 				t.Errorf("it is read as %+v", e)
@@ -223,10 +224,10 @@ func TestCheck(t *testing.T) {
 func TestLettingGoBindsNoNodeToASet(t *testing.T) {
 	a := New(router.Options{})
 	in := world(t, "[]", "[{name: a, httpRoute: {action: {weightedTargets: "+targets+"}}}]")
-	in = apply(in, a.Write(in, bound(30, "h2", "h1")))
-	in = apply(in, a.Return(in))
-	same(t, nodeText("web-new", "{app: web, rollouts-pod-template-hash: canary-hash}"), content(in, "web-new"))
-	same(t, nodeText("web-old", "{app: web}"), content(in, "web-old"))
+	in = table.Apply(in, a.Write(in, bound(30, "h2", "h1")))
+	in = table.Apply(in, a.Return(in))
+	table.Same(t, nodeText("web-new", "{app: web, rollouts-pod-template-hash: canary-hash}"), content(in, "web-new"))
+	table.Same(t, nodeText("web-old", "{app: web}"), content(in, "web-old"))
 	if d := cmp.Diff(bound(0, "", ""), a.Read(in)[0].Routing); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}

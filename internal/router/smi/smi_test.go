@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/routertest"
+	"github.com/sluice-project/sluice/internal/router/routertest/table"
 )
 
 const owned = "[{apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, uid: web-uid, controller: true, blockOwnerDeletion: true}]"
@@ -20,7 +21,7 @@ func spec1(smi string) string {
 // world is a TrafficSplit web of ours with these backends.
 func world(t testing.TB, version, backends string) router.Input {
 	t.Helper()
-	return input(rollout(t, spec1("{}")), parse(t, fmt.Sprintf(
+	return table.Input(table.Rollout(t, spec1("{}")), table.Parse(t, fmt.Sprintf(
 		"{apiVersion: split.smi-spec.io/%s, kind: TrafficSplit, metadata: {name: web, namespace: shop, generation: 2, ownerReferences: %s}, spec: {service: web-stable, backends: %s}}", version, owned, backends)))
 }
 
@@ -38,17 +39,17 @@ func TestATrafficSplitIsMadeWhereNoneIs(t *testing.T) {
 		"names of the spec":               {"{rootService: front, trafficSplitName: split}", "v1alpha3", "v1alpha3", "split", "front", "20", "80"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := input(rollout(t, spec1(c.smi)))
+			in := table.Input(table.Rollout(t, spec1(c.smi)))
 			a := New(router.Options{SMIVersion: c.option})
 			if e := a.Survey(in); len(e) != 1 || e[0].Missing || !e[0].Drift || !e[0].Routing.Split.Equal(traffic.New(100, 0)) {
 				t.Errorf("without one it is read as %+v", e)
 			}
-			same(t, fmt.Sprintf(`
+			table.Same(t, fmt.Sprintf(`
 apiVersion: split.smi-spec.io/%s
 kind: TrafficSplit
 metadata: {name: %s, namespace: shop, ownerReferences: %s}
 spec: {service: %s, backends: [{service: web-canary, weight: %s}, {service: web-stable, weight: %s}]}`,
-				c.version, c.name, owned, c.service, c.canary, c.stable), only(apply(in, a.Write(in, weight(20)))))
+				c.version, c.name, owned, c.service, c.canary, c.stable), only(table.Apply(in, a.Write(in, table.Weight(20)))))
 		})
 	}
 }
@@ -87,14 +88,14 @@ func TestRead(t *testing.T) {
 
 func TestBackendsStandInTheOrderCanaryExperimentsStable(t *testing.T) {
 	in := world(t, "v1alpha2", `[{service: web-stable, weight: 70, note: s}, {service: gone, weight: 30}, {service: web-canary, weight: 0}]`)
-	want := weight(20)
+	want := table.Weight(20)
 	want.Split = traffic.New(100, 20, traffic.Destination{Name: "z", Service: "x-a", Weight: 10}, traffic.Destination{Name: "a", Service: "x-b", Weight: 5}, traffic.Destination{Name: "none", Weight: 5})
-	after := apply(in, New(router.Options{SMIVersion: "v1alpha2"}).Write(in, want))
-	same(t, `[{service: web-canary, weight: 20}, {service: x-a, weight: 10}, {service: x-b, weight: 5}, {service: web-stable, weight: 60, note: s}]`, router.List(only(after), "spec", "backends"))
+	after := table.Apply(in, New(router.Options{SMIVersion: "v1alpha2"}).Write(in, want))
+	table.Same(t, `[{service: web-canary, weight: 20}, {service: x-a, weight: 10}, {service: x-b, weight: 5}, {service: web-stable, weight: 60, note: s}]`, router.List(only(after), "spec", "backends"))
 }
 
 func TestTheRestOfTheObjectIsKept(t *testing.T) {
-	in := input(rollout(t, spec1("{rootService: front}")), parse(t, `
+	in := table.Input(table.Rollout(t, spec1("{rootService: front}")), table.Parse(t, `
 apiVersion: split.smi-spec.io/v1alpha1
 kind: TrafficSplit
 metadata:
@@ -105,7 +106,7 @@ metadata:
   - {apiVersion: v1, kind: ConfigMap, name: x, uid: y}
   - {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, uid: of-a-former-one, controller: true}
 spec: {service: other, matches: [{kind: HTTPRouteGroup, name: g}]}`))
-	same(t, `
+	table.Same(t, `
 apiVersion: split.smi-spec.io/v1alpha1
 kind: TrafficSplit
 metadata:
@@ -116,7 +117,7 @@ metadata:
   - {apiVersion: v1, kind: ConfigMap, name: x, uid: y}
   - {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web, uid: web-uid, controller: true, blockOwnerDeletion: true}
 spec: {service: front, matches: [{kind: HTTPRouteGroup, name: g}], backends: [{service: web-canary, weight: "0"}, {service: web-stable, weight: "100"}]}`,
-		only(apply(in, New(router.Options{}).Write(in, weight(0)))))
+		only(table.Apply(in, New(router.Options{}).Write(in, table.Weight(0)))))
 }
 
 func TestATrafficSplitOfSomebodyElseIsLeftAlone(t *testing.T) {
@@ -127,13 +128,13 @@ func TestATrafficSplitOfSomebodyElseIsLeftAlone(t *testing.T) {
 		"of another group": "[{apiVersion: example.com/v1alpha1, kind: Rollout, name: web, uid: web-uid, controller: true}]",
 	} {
 		t.Run(name, func(t *testing.T) {
-			in := input(rollout(t, spec1("{}")), parse(t, "{apiVersion: split.smi-spec.io/v1alpha1, kind: TrafficSplit, metadata: {name: web, namespace: shop, ownerReferences: "+owners+"}}"))
+			in := table.Input(table.Rollout(t, spec1("{}")), table.Parse(t, "{apiVersion: split.smi-spec.io/v1alpha1, kind: TrafficSplit, metadata: {name: web, namespace: shop, ownerReferences: "+owners+"}}"))
 			a := New(router.Options{})
-			told(t, a.Check(in), field+".trafficSplitName", "web", "TrafficSplit web is there already", "controlled by", "trafficSplitName")
+			table.Told(t, a.Check(in), field+".trafficSplitName", "web", "TrafficSplit web is there already", "controlled by", "trafficSplitName")
 			if e := a.Read(in); len(e) != 1 || !e[0].Missing {
 				t.Errorf("it is read as %+v", e)
 			}
-			if changes := append(a.Write(in, weight(20)), a.Return(in)...); len(changes) > 0 {
+			if changes := append(a.Write(in, table.Weight(20)), a.Return(in)...); len(changes) > 0 {
 				t.Errorf("it is changed: %+v", changes)
 			}
 		})
@@ -142,7 +143,7 @@ func TestATrafficSplitOfSomebodyElseIsLeftAlone(t *testing.T) {
 
 func TestLettingGoRemovesIt(t *testing.T) {
 	in := world(t, "v1alpha1", `[{service: web-canary, weight: "20"}, {service: web-stable, weight: "80"}]`)
-	if after := apply(in, New(router.Options{}).Return(in)); len(after.Objects) > 0 {
+	if after := table.Apply(in, New(router.Options{}).Return(in)); len(after.Objects) > 0 {
 		t.Errorf("left are %v", after.Objects)
 	}
 }

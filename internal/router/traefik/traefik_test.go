@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/routertest"
+	"github.com/sluice-project/sluice/internal/router/routertest/table"
 )
 
 const spec1 = `
@@ -20,7 +21,7 @@ trafficRouting: {traefik: {weightedTraefikServiceName: web}}`
 // world is a TraefikService web with these entries.
 func world(t testing.TB, services string) router.Input {
 	t.Helper()
-	return input(rollout(t, spec1), parse(t, "{apiVersion: traefik.io/v1alpha1, kind: TraefikService, metadata: {name: web, namespace: shop, generation: 4}, spec: {weighted: {services: "+services+"}}}"))
+	return table.Input(table.Rollout(t, spec1), table.Parse(t, "{apiVersion: traefik.io/v1alpha1, kind: TraefikService, metadata: {name: web, namespace: shop, generation: 4}, spec: {weighted: {services: "+services+"}}}"))
 }
 
 func services(in router.Input) []any {
@@ -62,14 +63,14 @@ func TestRead(t *testing.T) {
 func TestWriteLeavesAllElseAsItWas(t *testing.T) {
 	in := world(t, `
   [{name: old, weight: 7, sticky: {cookie: {}}}, {name: web-canary, kind: Service, port: 80, weight: 0, x: [1]}, {name: web-stable, port: http}, {name: web-canary, kind: TraefikService}]`)
-	after := apply(in, New(router.Options{}).Write(in, weight(30)))
-	same(t, `[{name: old, weight: 7, sticky: {cookie: {}}}, {name: web-canary, kind: Service, port: 80, weight: 30, x: [1]}, {name: web-stable, port: http, weight: 70}, {name: web-canary, kind: TraefikService}]`,
+	after := table.Apply(in, New(router.Options{}).Write(in, table.Weight(30)))
+	table.Same(t, `[{name: old, weight: 7, sticky: {cookie: {}}}, {name: web-canary, kind: Service, port: 80, weight: 30, x: [1]}, {name: web-stable, port: http, weight: 70}, {name: web-canary, kind: TraefikService}]`,
 		services(after))
 }
 
 func TestWhatSaysTheSameIsLeftAlone(t *testing.T) {
 	in := world(t, `[{name: web-stable, weight: "70"}, {name: web-canary, weight: 30.0}]`)
-	if changes := New(router.Options{}).Write(in, weight(30)); len(changes) > 0 {
+	if changes := New(router.Options{}).Write(in, table.Weight(30)); len(changes) > 0 {
 		t.Errorf("got %+v", changes)
 	}
 }
@@ -89,16 +90,16 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := world(t, c.services)
-			told(t, New(router.Options{}).Check(in), path, "web", c.parts...)
+			table.Told(t, New(router.Options{}).Check(in), path, "web", c.parts...)
 			if e := New(router.Options{}).Read(in); len(e) != 1 || !e[0].Missing || e[0].Message == "" {
 				t.Errorf("it is read as %+v", e)
 			}
-			if changes := New(router.Options{}).Write(in, weight(30)); len(changes) > 0 {
+			if changes := New(router.Options{}).Write(in, table.Weight(30)); len(changes) > 0 {
 				t.Errorf("it is written: %+v", changes)
 			}
 		})
 	}
-	told(t, New(router.Options{}).Check(input(rollout(t, spec1))), path, "web", "TraefikService web does not exist", "web-canary", "web-stable", "spec.weighted.services")
+	table.Told(t, New(router.Options{}).Check(table.Input(table.Rollout(t, spec1))), path, "web", "TraefikService web does not exist", "web-canary", "web-stable", "spec.weighted.services")
 }
 
 func TestOptionsName(t *testing.T) {
@@ -111,7 +112,7 @@ func TestOptionsName(t *testing.T) {
 		"a version":                {router.Options{TraefikVersion: "v1"}, "traefik.io/v1, Kind=TraefikService"},
 		"a version with its group": {router.Options{TraefikVersion: "traefik.io/v1"}, "traefik.io/v1, Kind=TraefikService"},
 	} {
-		if got := New(c.o).Keys(rollout(t, spec1), router.Roles{})[0].GroupVersionKind.String(); got != c.want {
+		if got := New(c.o).Keys(table.Rollout(t, spec1), router.Roles{})[0].GroupVersionKind.String(); got != c.want {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}
 	}

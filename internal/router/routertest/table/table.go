@@ -1,4 +1,8 @@
-package smi
+// Package table is what table tests of adapters are written with: a Rollout and
+// objects from YAML, changes carried out, and comparisons as YAML.
+//
+// Law: it judges nothing that a test did not ask for.
+package table
 
 import (
 	"strings"
@@ -13,9 +17,9 @@ import (
 	"github.com/sluice-project/sluice/internal/router"
 )
 
-// rollout is web in the namespace shop, with the Services web-stable and
+// Rollout is web in the namespace shop, with the Services web-stable and
 // web-canary.
-func rollout(t testing.TB, canary string) *v1alpha1.Rollout {
+func Rollout(t testing.TB, canary string) *v1alpha1.Rollout {
 	t.Helper()
 	ro := &v1alpha1.Rollout{}
 	ro.Name, ro.Namespace, ro.UID = "web", "shop", "web-uid"
@@ -26,7 +30,8 @@ func rollout(t testing.TB, canary string) *v1alpha1.Rollout {
 	return ro
 }
 
-func parse(t testing.TB, text string) *unstructured.Unstructured {
+// Parse reads an object from YAML.
+func Parse(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
@@ -39,7 +44,8 @@ func parse(t testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
-func input(ro *v1alpha1.Rollout, objects ...*unstructured.Unstructured) router.Input {
+// Input is what an adapter sees of the rollout and the objects.
+func Input(ro *v1alpha1.Rollout, objects ...*unstructured.Unstructured) router.Input {
 	in := router.Input{Rollout: ro, Roles: router.Roles{CanaryService: "web-canary", StableService: "web-stable"}, Objects: router.Objects{}}
 	for _, obj := range objects {
 		in.Objects[router.Key{GroupVersionKind: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}] = obj
@@ -47,8 +53,8 @@ func input(ro *v1alpha1.Rollout, objects ...*unstructured.Unstructured) router.I
 	return in
 }
 
-// apply gives the input as it is once the changes were made.
-func apply(in router.Input, changes []router.Change) router.Input {
+// Apply gives the input as it is once the changes were made.
+func Apply(in router.Input, changes []router.Change) router.Input {
 	next := router.Objects{}
 	for k, obj := range in.Objects {
 		next[k] = obj
@@ -64,12 +70,13 @@ func apply(in router.Input, changes []router.Change) router.Input {
 	return in
 }
 
-func weight(canary int32) traffic.Routing {
+// Weight is a routing of percents.
+func Weight(canary int32) traffic.Routing {
 	return traffic.Routing{Split: traffic.New(traffic.Max, canary)}
 }
 
-// fields is an object as YAML, the names of fields in order.
-func fields(t testing.TB, obj any) string {
+// Fields is an object as YAML, the names of fields in order.
+func Fields(t testing.TB, obj any) string {
 	t.Helper()
 	data, err := yaml.Marshal(obj)
 	if err != nil {
@@ -78,19 +85,20 @@ func fields(t testing.TB, obj any) string {
 	return string(data)
 }
 
-func same(t testing.TB, want string, got any) {
+// Same compares an object with YAML, whatever the order of fields.
+func Same(t testing.TB, want string, got any) {
 	t.Helper()
 	var tree any
 	if err := yaml.Unmarshal([]byte(want), &tree); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(fields(t, tree), fields(t, got)); d != "" {
+	if d := cmp.Diff(Fields(t, tree), Fields(t, got)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
 
-// told looks for one problem that holds all parts, on the object of the name.
-func told(t testing.TB, problems []router.Problem, path, on string, parts ...string) {
+// Told looks for one problem that holds all parts, on the object of the name.
+func Told(t testing.TB, problems []router.Problem, path, on string, parts ...string) {
 	t.Helper()
 	if len(problems) != 1 {
 		t.Fatalf("got %d problems, want one: %+v", len(problems), problems)
