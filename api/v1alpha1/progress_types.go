@@ -92,7 +92,8 @@ type EntranceRecord struct {
 type RivalRecord struct {
 	// Manager is its field manager, e.g. argocd-controller.
 	Manager string `json:"manager"`
-	// Entrance is where.
+	// Router and Entrance are where.
+	Router   string `json:"router,omitempty"`
 	Entrance string `json:"entrance"`
 	// Field is what it wrote: "weight", "managed routes", "subset" or another
 	// owned field.

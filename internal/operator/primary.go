@@ -21,6 +21,9 @@ import (
 // cluster. Source: the wire contract, "Istio".
 const primaryLabel = "istio.argoproj.io/primary-cluster"
 
+// primaryPatience bounds that look, during which readers of Istio's objects wait.
+const primaryPatience = 3 * time.Second
+
 // primaryEvery is how often that Secret is looked for.
 const primaryEvery = time.Minute
 
@@ -49,7 +52,7 @@ func (p *primary) get() client.Client {
 	defer p.mu.Unlock()
 	if now := p.clock(); now.Sub(p.looked) >= primaryEvery {
 		p.looked = now
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), primaryPatience)
 		defer cancel()
 		p.look(ctx)
 	}

@@ -37,7 +37,7 @@ func rival(v *view, r record, e *Entrance, was *v1alpha1.EntranceRecord, seen ti
 	} else if was.Generation == e.Generation && was.Weight == e.Routing.Split.Canary && !annotated(v, e, seen) {
 		return r // nobody has written it: what is wanted is new
 	}
-	next := v1alpha1.RivalRecord{Manager: e.Writer, Entrance: e.Name, Field: "an owned field", LastAt: metav1.NewTime(v.now)}
+	next := v1alpha1.RivalRecord{Manager: e.Writer, Router: e.Router, Entrance: e.Name, Field: "an owned field", LastAt: metav1.NewTime(v.now)}
 	switch {
 	case !e.Routing.Split.Equal(want.Split):
 		next.Field, next.Ours, next.Theirs = "weight", fmt.Sprint(want.Split.Canary), fmt.Sprint(e.Routing.Split.Canary)
@@ -51,7 +51,7 @@ func rival(v *view, r record, e *Entrance, was *v1alpha1.EntranceRecord, seen ti
 	t.Rivals = append([]v1alpha1.RivalRecord(nil), t.Rivals...)
 	at := -1
 	for i := range t.Rivals {
-		if x := &t.Rivals[i]; x.Manager == next.Manager && x.Entrance == next.Entrance && x.Field == next.Field {
+		if x := &t.Rivals[i]; x.Manager == next.Manager && rivalAt(x, e) && x.Field == next.Field {
 			at = i
 		}
 	}
@@ -82,12 +82,15 @@ func annotated(v *view, e *Entrance, seen time.Time) bool {
 func lastRival(r *record, e *Entrance) time.Time {
 	var last time.Time
 	for _, x := range r.Traffic.Rivals {
-		if x.Entrance == e.Name && x.LastAt.After(last) {
+		if rivalAt(&x, e) && x.LastAt.After(last) {
 			last = x.LastAt.Time
 		}
 	}
 	return last
 }
+
+// rivalAt tells that a rival is one at this entrance.
+func rivalAt(x *v1alpha1.RivalRecord, e *Entrance) bool { return x.Router == e.Router && x.Entrance == e.Name }
 
 // RivalText is a rival in one sentence.
 func RivalText(x v1alpha1.RivalRecord) string {
@@ -126,7 +129,7 @@ func repairAt(r *record, e *Entrance) time.Time {
 		return at
 	}
 	for _, x := range r.Traffic.Rivals {
-		if x.Entrance != e.Name || x.Count < 2 {
+		if !rivalAt(&x, e) || x.Count < 2 {
 			continue
 		}
 		wait := min(repairMost, repairFirst<<min(x.Count-2, 10))
