@@ -90,7 +90,9 @@ func lastRival(r *record, e *Entrance) time.Time {
 }
 
 // rivalAt tells that a rival is one at this entrance.
-func rivalAt(x *v1alpha1.RivalRecord, e *Entrance) bool { return x.Router == e.Router && x.Entrance == e.Name }
+func rivalAt(x *v1alpha1.RivalRecord, e *Entrance) bool {
+	return x.Router == e.Router && x.Entrance == e.Name
+}
 
 // RivalText is a rival in one sentence.
 func RivalText(x v1alpha1.RivalRecord) string {
