@@ -21,7 +21,7 @@ func (s *Source) left(ctx context.Context, o *Observation) {
 	roles := router.Roles{}
 	roles.CanaryService, roles.StableService = rollout.Services(old)
 	for _, a := range s.Routers {
-		if a.Return == nil || !a.Uses(old) {
+		if !a.Uses(old) {
 			continue
 		}
 		b := router.Bound{Adapter: a, Input: router.Input{Rollout: old, Roles: roles, Objects: router.Objects{}}, Left: true, Kept: kept}

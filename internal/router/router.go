@@ -206,12 +206,17 @@ type Bound struct {
 }
 
 // Returned are the changes that let go of a router that was left, but for objects
-// that are kept.
+// that are kept. Where an adapter has no Return of its own, all goes to stable.
 func (b Bound) Returned() []Change {
-	if b.Adapter.Return == nil {
-		return nil
+	var changes []Change
+	if b.Adapter.Return != nil {
+		changes = b.Adapter.Return(b.Input)
+	} else {
+		whole := b.Input.Rollout.Spec.Strategy.Canary.TrafficRouting.MaxTrafficWeightOrDefault()
+		changes = b.Adapter.Write(b.Input, traffic.Routing{Split: traffic.New(whole, 0)})
+		changes = slices.DeleteFunc(changes, func(c Change) bool { return c.Old == nil }) // nothing is made to be left
 	}
-	return slices.DeleteFunc(b.Adapter.Return(b.Input), func(c Change) bool { return slices.Contains(b.Kept, c.Key) })
+	return slices.DeleteFunc(changes, func(c Change) bool { return slices.Contains(b.Kept, c.Key) })
 }
 
 // Survey is Read with Drift completed: where writing what was read would change
