@@ -26,5 +26,6 @@
 // takes it out for a reason of its own (say, a time of the controller that no
 // field of a spec shortens). After a scenario has passed, its milestones, the
 // ordered changes of step, abort, current, stable and weights and the phases in
-// which it rested between them, must be those of virtual time.
+// which it rested between them, must be those of virtual time. Of scripts with
+// routers only what they expect is compared: weights follow single pods there.
 package integration
