@@ -103,7 +103,7 @@ func (v *view) stepOf(route map[string]any, m *model) int32 {
 		if want != nil && want["mirror"] != nil && route["route"] != nil {
 			want["route"] = route["route"]
 		}
-		return want != nil && equal(want, route)
+		return want != nil && router.Same(want, route)
 	})
 }
 
@@ -172,7 +172,7 @@ func (v *view) arrange(key router.Key, routes []any, want []traffic.Route) ([]an
 	if v.inOrder(key, ours, wanted) {
 		next, changed := slices.Clone(routes), false
 		for i, o := range ours {
-			if !equal(routes[o.index], wanted[i]) {
+			if !router.Same(routes[o.index], wanted[i]) {
 				next[o.index], changed = wanted[i], true
 			}
 		}

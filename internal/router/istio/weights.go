@@ -178,7 +178,7 @@ func (v *view) divide(entries []any, s traffic.Split) ([]any, bool) {
 // is written too, so that the object is the same after every release.
 func weigh(entry any, weight int64) (any, bool) {
 	m := router.Map(entry)
-	if n, ok := number(m["weight"]); ok && n == float64(weight) {
+	if router.Same(m["weight"], weight) {
 		return entry, false
 	}
 	return with(m, "weight", weight), true

@@ -96,7 +96,7 @@ func rulesHold(rules []any, stable *unstructured.Unstructured, roles router.Role
 		if stable == roles.StableService {
 			return canary == roles.CanaryService
 		}
-		return same(canary, stable)
+		return router.Same(canary, stable)
 	}
 	paths := func(canary, stable any) bool {
 		c, s := router.List(canary), router.List(stable)
@@ -122,11 +122,11 @@ func sameBut(a, b any, at func(a, b any) bool, path ...string) bool {
 	}
 	am, bm := router.Map(a), router.Map(b)
 	if am == nil || bm == nil || len(am) != len(bm) {
-		return same(a, b)
+		return router.Same(a, b)
 	}
 	for k, v := range bm {
 		w, there := am[k]
-		if !there || k != path[0] && !same(w, v) || k == path[0] && !sameBut(w, v, at, path[1:]...) {
+		if !there || k != path[0] && !router.Same(w, v) || k == path[0] && !sameBut(w, v, at, path[1:]...) {
 			return false
 		}
 	}
@@ -145,7 +145,7 @@ func with(v, value any, path ...string) any {
 
 func holds(o *unstructured.Unstructured, fields map[string]any) bool {
 	for name, value := range fields {
-		if !same(router.At(o.Object, "spec", name), value) {
+		if !router.Same(router.At(o.Object, "spec", name), value) {
 			return false
 		}
 	}
@@ -164,38 +164,10 @@ func put(o *unstructured.Unstructured, fields map[string]any, rules []any) {
 		switch {
 		case value == nil:
 			delete(spec, name)
-		case !same(spec[name], value):
+		case !router.Same(spec[name], value):
 			spec[name] = runtime.DeepCopyJSONValue(value)
 		}
 	}
-}
-
-// same compares what an object says. Decoders differ in the type that they give
-// a number, which is no difference.
-func same(a, b any) bool {
-	switch a := a.(type) {
-	case map[string]any:
-		b, ok := b.(map[string]any)
-		if !ok || len(a) != len(b) {
-			return false
-		}
-		for k, v := range a {
-			if w, there := b[k]; !there || !same(v, w) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, same)
-	case int64:
-		f, ok := b.(float64)
-		return ok && float64(a) == f || b == any(a)
-	case float64:
-		i, ok := b.(int64)
-		return ok && float64(i) == a || b == any(a)
-	}
-	return a == b
 }
 
 // annotations are those that the spec asks for; ours come last, because the
