@@ -32,19 +32,15 @@ func (v *view) stranded() string {
 		return ""
 	}
 	for _, which := range []role{stableRole, canaryRole} {
-		name := v.stableService
-		if which == canaryRole {
-			if v.routed && v.flow.most == 0 && !v.flow.routes {
-				continue
-			}
-			name = v.canaryService
+		if which == canaryRole && v.routed && v.flow.most == 0 && !v.flow.routes {
+			continue
 		}
-		svc, ok := v.o.Services[name]
-		if !ok || name == "" || svc.Hash == "" {
+		svc, ok := v.service(which)
+		if !ok || svc.Hash == "" {
 			continue
 		}
 		if why := v.deadEnd(svc); why != "" {
-			return fmt.Sprintf("Service %s serves and has no ready pod: %s", name, why)
+			return fmt.Sprintf("Service %s serves and has no ready pod: %s", svc.Name, why)
 		}
 	}
 	return ""

@@ -86,14 +86,21 @@ const (
 	stableRole
 )
 
-// selects calls f with the hash that each Service and each subset of the role
-// selects now, empty ones included.
-func (v *view) selects(which role, f func(hash string)) {
+// service is the Service that stands for a role; none where the spec names none,
+// or one that is not there.
+func (v *view) service(which role) (Service, bool) {
 	name := v.canaryService
 	if which == stableRole {
 		name = v.stableService
 	}
-	if svc, ok := v.o.Services[name]; ok && name != "" {
+	svc, ok := v.o.Services[name]
+	return svc, ok && name != ""
+}
+
+// selects calls f with the hash that each Service and each subset of the role
+// selects now, empty ones included.
+func (v *view) selects(which role, f func(hash string)) {
+	if svc, ok := v.service(which); ok {
 		f(svc.Hash)
 	}
 	for i := range v.o.Entrances {

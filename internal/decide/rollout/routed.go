@@ -134,10 +134,11 @@ func seconds(n int32) time.Duration { return time.Duration(max(0, n)) * time.Sec
 func drainUnnamed(v *view, r *record) []plan.Action {
 	var actions []plan.Action
 	var waiting []*Set
+	proven := v.proven(r)
 	consider := func(s *Set) {
 		switch {
 		case s.Deleting || s.Spec == 0:
-		case v.selected(s) && v.budget.Replicas > 0 || !v.proven(r):
+		case v.selected(s) && v.budget.Replicas > 0 || !proven:
 			if !s.ScaleDownAt.IsZero() && v.selected(s) {
 				actions = append(actions, v.mark(s, time.Time{}, "the set is named again"))
 			}

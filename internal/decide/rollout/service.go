@@ -15,11 +15,12 @@ import (
 func selectors(v *view, r *record) ([]plan.Action, []plan.Note) {
 	var actions []plan.Action
 	var notes []plan.Note
-	move := func(name string, which role) {
-		svc, exists := v.o.Services[name]
-		if !exists || name == "" {
+	move := func(which role) {
+		svc, exists := v.service(which)
+		if !exists {
 			return
 		}
+		name := svc.Name
 		set := v.meant(r, which, svc.Hash)
 		if set == nil || set.Deleting || !v.mayPoint(which, set, svc.Hash, svc.ManagedBy != "") {
 			return
@@ -35,11 +36,11 @@ func selectors(v *view, r *record) ([]plan.Action, []plan.Note) {
 			Message: fmt.Sprintf("Switched selector for service '%s' from '%s' to '%s'", name, svc.Hash, set.Hash)})
 	}
 	if v.canaryService < v.stableService {
-		move(v.canaryService, canaryRole)
-		move(v.stableService, stableRole)
+		move(canaryRole)
+		move(stableRole)
 	} else {
-		move(v.stableService, stableRole)
-		move(v.canaryService, canaryRole)
+		move(stableRole)
+		move(canaryRole)
 	}
 	return actions, notes
 }
@@ -82,12 +83,8 @@ func (v *view) mayPoint(which role, s *Set, now string, managed bool) bool {
 
 // misses tells that the Service of the role could not reach the set's pods.
 func (v *view) misses(which role, s *Set) bool {
-	name := v.canaryService
-	if which == stableRole {
-		name = v.stableService
-	}
-	svc, ok := v.o.Services[name]
-	return ok && name != "" && !reaches(svc, s)
+	svc, ok := v.service(which)
+	return ok && !reaches(svc, s)
 }
 
 // dead tells that neither the canary's side, which selects the hash, nor stable
