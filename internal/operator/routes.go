@@ -53,6 +53,11 @@ func (w *routeWatch) source() source.Source {
 
 // seen tells which objects a rollout was seen to rest on; none when it is gone.
 func (w *routeWatch) seen(ctx context.Context, ro types.NamespacedName, keys []router.Key, served func(router.Key) bool) {
+	// Whether the mesh is elsewhere may have to be asked of the API server: not
+	// while those who tell of changes wait.
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k router.Key) bool {
+		return k.Primary && w.elsewhere() // looked at in the pace of the rollout's wakes
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(keys) == 0 && len(w.uses[ro]) == 0 {
@@ -66,9 +71,6 @@ func (w *routeWatch) seen(ctx context.Context, ro types.NamespacedName, keys []r
 	}
 	delete(w.uses, ro)
 	for _, k := range keys {
-		if k.Primary && w.elsewhere() {
-			continue // looked at in the pace of the rollout's wakes
-		}
 		o := object{k.GroupKind(), k.Namespace, k.Name}
 		w.uses[ro] = append(w.uses[ro], o)
 		w.users[o] = append(w.users[o], ro)
