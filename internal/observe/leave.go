@@ -18,13 +18,11 @@ func (s *Source) left(ctx context.Context, o *Observation) {
 		return
 	}
 	kept := s.used(o.Rollout)
-	roles := router.Roles{}
-	roles.CanaryService, roles.StableService = rollout.Services(old)
 	for _, a := range s.Routers {
 		if !a.Uses(old) {
 			continue
 		}
-		b := router.Bound{Adapter: a, Input: router.Input{Rollout: old, Roles: roles, Objects: router.Objects{}}, Left: true, Kept: kept}
+		b := router.Bound{Adapter: a, Input: RouterInput(old), Left: true, Kept: kept}
 		apart := &Observation{Observed: rollout.Observed{Rollout: old}} // its problems are nobody's
 		unread, err := s.gather(ctx, apart, &b)
 		for _, k := range apart.RouteKeys {
@@ -59,8 +57,7 @@ func (s *Source) used(ro *v1alpha1.Rollout) []router.Key {
 	if !rollout.Routed(ro) {
 		return nil
 	}
-	roles := router.Roles{}
-	roles.CanaryService, roles.StableService = rollout.Services(ro)
+	roles := RouterInput(ro).Roles
 	var keys []router.Key
 	for _, a := range s.Routers {
 		if a.Uses(ro) {

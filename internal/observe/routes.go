@@ -39,13 +39,11 @@ func (s *Source) routes(ctx context.Context, o *Observation, m *memory, now time
 		return nil
 	}
 	failed := false
-	roles := router.Roles{}
-	roles.CanaryService, roles.StableService = rollout.Services(ro)
 	for _, a := range s.Routers {
 		if !a.Uses(ro) {
 			continue
 		}
-		b := router.Bound{Adapter: a, Input: router.Input{Rollout: ro, Roles: roles, Objects: router.Objects{}}}
+		b := router.Bound{Adapter: a, Input: RouterInput(ro)}
 		unread, err := s.gather(ctx, o, &b)
 		failed = failed || err != nil
 		if err != nil && !apierrors.IsForbidden(err) && m.brief(ro, now) {
@@ -80,6 +78,13 @@ func (s *Source) routes(ctx context.Context, o *Observation, m *memory, now time
 	return nil
 }
 
+// RouterInput is what adapters see of a rollout before any object is read.
+func RouterInput(ro *v1alpha1.Rollout) router.Input {
+	in := router.Input{Rollout: ro, Objects: router.Objects{}}
+	in.Roles.CanaryService, in.Roles.StableService = rollout.Services(ro)
+	return in
+}
+
 // unreadBriefly is how long the failing reads of a router count as a moment.
 const unreadBriefly = 30 * time.Second
 
@@ -98,16 +103,7 @@ func (m *memory) brief(ro *v1alpha1.Rollout, now time.Time) bool {
 // not be read, and why; a kind that the cluster does not serve is a problem of the
 // rollout instead.
 func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (unread string, failed error) {
-	keys := b.Adapter.Keys(b.Input.Rollout, b.Input.Roles)
-	asked := map[router.Key]bool{}
-	for round := 0; len(keys) > 0 && round <= router.FollowRounds; round++ {
-		fresh := keys[:0:0]
-		for _, k := range keys {
-			if !asked[k] {
-				asked[k] = true
-				fresh = append(fresh, k)
-			}
-		}
+	b.Adapter.Gather(b.Input, func(fresh []router.Key) {
 		o.RouteKeys = append(o.RouteKeys, fresh...)
 		for i, found := range s.read(ctx, fresh) {
 			k := fresh[i]
@@ -120,11 +116,7 @@ func (s *Source) gather(ctx context.Context, o *Observation, b *router.Bound) (u
 				unread, failed = k.String(), found.err
 			}
 		}
-		keys = nil
-		if b.Adapter.Follow != nil {
-			keys = b.Adapter.Follow(b.Input)
-		}
-	}
+	})
 	return unread, failed
 }
 

@@ -195,6 +195,26 @@ func (a Adapter) Known(in Input) []Key {
 	return keys
 }
 
+// Gather has read look up the objects that the adapter wants to see and has not
+// asked for yet, until nothing new comes. read puts those that there are into
+// in.Objects.
+func (a Adapter) Gather(in Input, read func(fresh []Key)) {
+	asked := map[Key]bool{}
+	for range FollowRounds + 1 {
+		var fresh []Key
+		for _, k := range a.Known(in) {
+			if !asked[k] {
+				asked[k] = true
+				fresh = append(fresh, k)
+			}
+		}
+		if len(fresh) == 0 {
+			return
+		}
+		read(fresh)
+	}
+}
+
 // Bound is an adapter with the objects that one look found.
 type Bound struct {
 	Adapter Adapter

@@ -14,7 +14,6 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
-	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
 	"github.com/sluice-project/sluice/internal/router"
@@ -97,23 +96,9 @@ func (w *World) Rival(ctx context.Context, namespace, name string, weight int32,
 	if ro == nil {
 		return fmt.Errorf("there is no rollout %s", name)
 	}
-	for _, a := range w.routers {
-		if !a.Uses(ro) {
-			continue
-		}
-		in := dataplane.Input(a, ro, dataplane.Live{Store: w.store})
-		for _, e := range a.Read(in) {
-			if e.Missing {
-				continue
-			}
-			want := e.Routing
-			want.Split = traffic.New(want.Split.Max, weight)
-			for _, c := range a.Write(in, want) {
-				if err := w.writeAs(ctx, c, manager); err != nil {
-					return err
-				}
-			}
-			break
+	for _, c := range dataplane.Reweigh(w.routers, ro, dataplane.Live{Store: w.store}, weight) {
+		if err := w.writeAs(ctx, c, manager); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
-	"github.com/sluice-project/sluice/internal/decide/traffic"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/registry"
 	"github.com/sluice-project/sluice/internal/simulate/dataplane"
@@ -42,26 +41,12 @@ func (w *world) Rival(ctx context.Context, namespace, name string, weight int32,
 	if err := w.cluster.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, ro); err != nil {
 		return err
 	}
-	for _, a := range registry.All(router.Options{}) {
-		if !a.Uses(ro) {
-			continue
+	for _, c := range dataplane.Reweigh(registry.All(router.Options{}), ro, live{w}, weight) {
+		if c.Old == nil || c.New == nil {
+			return fmt.Errorf("a rival does not make or delete %s", c.Key)
 		}
-		in := dataplane.Input(a, ro, live{w})
-		for _, e := range a.Read(in) {
-			if e.Missing {
-				continue
-			}
-			want := e.Routing
-			want.Split = traffic.New(want.Split.Max, weight)
-			for _, c := range a.Write(in, want) {
-				if c.Old == nil || c.New == nil {
-					return fmt.Errorf("a rival does not make or delete %s", c.Key)
-				}
-				if err := w.cluster.client.Update(ctx, c.New.DeepCopy(), client.FieldOwner(manager)); err != nil {
-					return err
-				}
-			}
-			break
+		if err := w.cluster.client.Update(ctx, c.New.DeepCopy(), client.FieldOwner(manager)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -18,9 +18,9 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/cli/manifest"
 	"github.com/sluice-project/sluice/internal/cli/session"
-	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/decide/validate"
 	"github.com/sluice-project/sluice/internal/decode"
+	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/registry"
 )
@@ -130,27 +130,24 @@ func core(gvk schema.GroupVersionKind, ro *v1alpha1.Rollout, name string) router
 
 // input reads the objects of a router.
 func (w world) input(ro *v1alpha1.Rollout, a router.Adapter, f *owned) (router.Input, error) {
-	in := router.Input{Rollout: ro, Objects: router.Objects{}}
-	in.Roles.CanaryService, in.Roles.StableService = rollout.Services(ro)
-	asked := map[router.Key]bool{}
-	for range router.FollowRounds + 1 {
-		for _, k := range a.Known(in) {
-			if asked[k] {
-				continue
-			}
-			asked[k] = true
+	in := observe.RouterInput(ro)
+	var failed error
+	a.Gather(in, func(fresh []router.Key) {
+		for _, k := range fresh {
 			obj, err := w.get(k)
 			switch {
 			case apierrors.IsForbidden(err):
 				f.notes = append(f.notes, fmt.Sprintf("you may not read %s, so what is owned of it may be incomplete", k))
 			case err != nil:
-				return in, err
+				if failed == nil {
+					failed = err
+				}
 			case obj != nil:
 				in.Objects[k] = obj
 			}
 		}
-	}
-	return in, nil
+	})
+	return in, failed
 }
 
 // fromCluster reads everything from the cluster.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-project/sluice/internal/cli/manifest"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/router/registry"
 )
@@ -22,12 +23,11 @@ func (s *stage) routes(docs []manifest.Document) (rest []manifest.Document, faul
 		if !a.Uses(s.rollout) {
 			continue
 		}
-		in := router.Input{Rollout: s.rollout, Objects: router.Objects{}}
-		in.Roles.CanaryService, in.Roles.StableService = rollout.Services(s.rollout)
-		for range router.FollowRounds + 1 {
-			for _, k := range a.Known(in) {
+		in := observe.RouterInput(s.rollout)
+		a.Gather(in, func(fresh []router.Key) {
+			for _, k := range fresh {
 				i := manifest.Find(docs, k.Group, k.Kind, k.Namespace, k.Name, s.rollout.Namespace)
-				if i < 0 || in.Objects[k] != nil {
+				if i < 0 {
 					continue
 				}
 				obj := &unstructured.Unstructured{Object: whole(docs[i].Raw).(map[string]any)}
@@ -39,7 +39,7 @@ func (s *stage) routes(docs []manifest.Document) (rest []manifest.Document, faul
 					s.objects = append(s.objects, obj)
 				}
 			}
-		}
+		})
 		for _, p := range a.Check(in) {
 			faults = append(faults, rollout.ProblemText(rollout.Problem{Path: p.Path, Value: p.Value, Message: p.Message}))
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
+	"github.com/sluice-project/sluice/internal/decide/traffic"
+	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/router"
 )
 
@@ -62,26 +64,39 @@ func Look(adapters []router.Adapter, ro *v1alpha1.Rollout, from Objects) []Entra
 	return out
 }
 
-// Input is what an adapter sees of a rollout.
-func Input(a router.Adapter, ro *v1alpha1.Rollout, from Objects) router.Input {
-	in := router.Input{Rollout: ro, Objects: router.Objects{}}
-	in.Roles.CanaryService, in.Roles.StableService = rollout.Services(ro)
-	asked := map[router.Key]bool{}
-	for range router.FollowRounds + 1 {
-		fresh := false
-		for _, k := range a.Known(in) {
-			if asked[k] {
+// Reweigh gives the writes by which somebody else, who knows the routers' objects as
+// well as their adapters do, would give the canary another weight: one entrance of
+// each router.
+func Reweigh(adapters []router.Adapter, ro *v1alpha1.Rollout, from Objects, weight int32) []router.Change {
+	var changes []router.Change
+	for _, a := range adapters {
+		if !a.Uses(ro) {
+			continue
+		}
+		in := Input(a, ro, from)
+		for _, e := range a.Read(in) {
+			if e.Missing {
 				continue
 			}
-			asked[k], fresh = true, true
+			want := e.Routing
+			want.Split = traffic.New(want.Split.Max, weight)
+			changes = append(changes, a.Write(in, want)...)
+			break
+		}
+	}
+	return changes
+}
+
+// Input is what an adapter sees of a rollout.
+func Input(a router.Adapter, ro *v1alpha1.Rollout, from Objects) router.Input {
+	in := observe.RouterInput(ro)
+	a.Gather(in, func(fresh []router.Key) {
+		for _, k := range fresh {
 			if u := from.Route(k.GroupVersionKind, types.NamespacedName{Namespace: k.Namespace, Name: k.Name}); u != nil {
 				in.Objects[k] = u
 			}
 		}
-		if !fresh {
-			break
-		}
-	}
+	})
 	return in
 }
 
