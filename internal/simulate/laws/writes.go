@@ -97,14 +97,23 @@ func (j *Judge) sizes(p *Pass, ro *v1alpha1.Rollout, changed, was *appsv1.Replic
 		}
 		before, after = append(before, b), append(after, a)
 	}
-	for i := range p.Observed.Sets { // what went a moment ago counts as the pass knew it
-		s := &p.Observed.Sets[i]
-		if j.store.Peek(plan.KindReplicaSet, types.NamespacedName{Namespace: ro.Namespace, Name: s.Name}) == nil {
-			gone := Size{s.Name, 0, min(s.Available, s.Spec)}
-			before, after = append(before, gone), append(after, gone)
-		}
+	for _, s := range j.gone(p) {
+		gone := Size{s.Name, 0, min(s.Available, s.Spec)}
+		before, after = append(before, gone), append(after, gone)
 	}
 	return before, after
+}
+
+// gone are the sets that went after the pass had looked: they count as it knew them.
+func (j *Judge) gone(p *Pass) []*rollout.Set {
+	var out []*rollout.Set
+	for i := range p.Observed.Sets {
+		s := &p.Observed.Sets[i]
+		if j.store.Peek(plan.KindReplicaSet, types.NamespacedName{Namespace: p.Key.Namespace, Name: s.Name}) == nil {
+			out = append(out, s)
+		}
+	}
+	return out
 }
 
 // changed judges a changed object of ours.
@@ -289,6 +298,9 @@ func (j *Judge) evicted(p *Pass, pod *corev1.Pod) {
 				really++
 			}
 		}
+	}
+	for _, gone := range j.gone(p) {
+		known += max(0, min(gone.Available, gone.Spec)-j.leaving(p, types.UID(gone.UID)))
 	}
 	if !store.PodReady(pod) {
 		return
