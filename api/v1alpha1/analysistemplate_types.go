@@ -97,7 +97,21 @@ type Metric struct {
 	// Good measurements in a row that end the metric with success. Default 0, which
 	// turns this off.
 	ConsecutiveSuccessLimit *intstr.IntOrString `json:"consecutiveSuccessLimit,omitempty"`
+	// What an answer without data (nothing, an empty list, NaN, Inf) counts as,
+	// unless a condition itself asks for emptiness: Error, Inconclusive, Fail, or
+	// Ignore, which counts the measurement and nothing else. Default Error.
+	NoData NoDataPolicy `json:"noData,omitempty"`
+	// Good measurements that a pass needs at least. Default 1.
+	//
+	// +kubebuilder:validation:Minimum=1
+	MinSamples *int32 `json:"minSamples,omitempty"`
 }
+
+// NoDataPolicy says what an answer without data counts as: Error, Inconclusive,
+// Fail or Ignore.
+//
+// +kubebuilder:validation:Enum=Error;Inconclusive;Fail;Ignore
+type NoDataPolicy string
 
 // DryRun names metrics whose result does not count.
 type DryRun struct {

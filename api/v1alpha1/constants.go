@@ -106,6 +106,7 @@ const (
 // Reasons of a pause that the controller has set.
 const (
 	PauseReasonInconclusiveAnalysis   PauseReason = "InconclusiveAnalysisRun"
+	PauseReasonFailedAnalysis         PauseReason = "FailedAnalysisRun"
 	PauseReasonInconclusiveExperiment PauseReason = "InconclusiveExperiment"
 	PauseReasonCanaryPauseStep        PauseReason = "CanaryPauseStep"
 	PauseReasonBlueGreenPause         PauseReason = "BlueGreenPause"
@@ -253,3 +254,34 @@ func (c TemplateStatusCode) Completed() bool {
 	}
 	return false
 }
+
+// What an answer without data counts as.
+const (
+	NoDataError        NoDataPolicy = "Error"
+	NoDataInconclusive NoDataPolicy = "Inconclusive"
+	NoDataFail         NoDataPolicy = "Fail"
+	NoDataIgnore       NoDataPolicy = "Ignore"
+)
+
+// What follows a failed analysis.
+const (
+	FailureAbort FailureAction = "Abort"
+	FailurePause FailureAction = "Pause"
+)
+
+// What follows when the share of real requests cannot be proven.
+const (
+	UnprovenHold     UnprovenAction = "Hold"
+	UnprovenAbort    UnprovenAction = "Abort"
+	UnprovenContinue UnprovenAction = "Continue"
+)
+
+// What a run of a rollout is for.
+const (
+	RunBackground RunUse = "Background"
+	RunStep       RunUse = "Step"
+	RunExperiment RunUse = "Experiment"
+)
+
+// AnnotationRunKey tells for which revision, attempt and try a run was made.
+const AnnotationRunKey = "sluice-project.github.io/run-key"

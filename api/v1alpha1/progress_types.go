@@ -50,7 +50,33 @@ type RolloutProgress struct {
 	UserPaused bool `json:"userPaused,omitempty"`
 	// Traffic is what was seen of the routers; none without traffic routing.
 	Traffic *TrafficRecord `json:"traffic,omitempty"`
+	// Runs are the AnalysisRuns and the Experiment whose verdict counts now: of the
+	// analysis beside the steps, and of the current step.
+	Runs []RunRecord `json:"runs,omitempty"`
+	// RunsStarted counts the runs of this revision, so that each has a key of its
+	// own.
+	RunsStarted int32 `json:"runsStarted,omitempty"`
 }
+
+// RunRecord names the run that counts for one use of it.
+type RunRecord struct {
+	// Use is Background, Step or Experiment.
+	Use RunUse `json:"use"`
+	// Step is the index of the step; 0 for Background.
+	Step int32 `json:"step,omitempty"`
+	// Name of the AnalysisRun or Experiment.
+	Name string `json:"name"`
+	// Key is in the run's annotations: a run of that name with another key is of
+	// another revision, attempt or try. Empty for a run of another controller.
+	Key string `json:"key,omitempty"`
+	// Phase is the last that was told of.
+	Phase AnalysisPhase `json:"phase,omitempty"`
+	// Message is the run's own, cut to 256 bytes.
+	Message string `json:"message,omitempty"`
+}
+
+// RunUse is what a run is for: Background, Step or Experiment.
+type RunUse string
 
 // TrafficRecord is the proof of the routing that a release rests on: what the
 // routers' objects were seen to say, never what was only ordered.
@@ -67,6 +93,28 @@ type TrafficRecord struct {
 	// Rivals are those who wrote what this controller owns, 8 at most, while it
 	// lasts.
 	Rivals []RivalRecord `json:"rivals,omitempty"`
+	// Share is what was last heard of the requests that were really answered; none
+	// without trafficRouting.verification.
+	Share *ShareRecord `json:"share,omitempty"`
+}
+
+// ShareRecord is the share of real requests at one weight.
+type ShareRecord struct {
+	// Weight is the canary's weight, of the whole, that the requests were counted
+	// at, Since is when it was first seen at every entrance.
+	Weight int32       `json:"weight"`
+	Since  metav1.Time `json:"since"`
+	// AskedAt is when the provider was asked last.
+	AskedAt *metav1.Time `json:"askedAt,omitempty"`
+	// Canary and Stable are the requests that each version answered in the window.
+	Canary int64 `json:"canary,omitempty"`
+	Stable int64 `json:"stable,omitempty"`
+	// Proven is set once the share was within the tolerance.
+	Proven bool `json:"proven,omitempty"`
+	// Unproven is set once the time to prove it has passed.
+	Unproven bool `json:"unproven,omitempty"`
+	// Message says why it is not proven yet; empty when it is.
+	Message string `json:"message,omitempty"`
 }
 
 // EntranceRecord is one place where traffic is divided, as it was last seen.

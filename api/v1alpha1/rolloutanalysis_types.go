@@ -23,7 +23,15 @@ type RolloutAnalysis struct {
 	MeasurementRetention []MeasurementRetention `json:"measurementRetention,omitempty"`
 	// Put on the AnalysisRun.
 	AnalysisRunMetadata *AnalysisRunMetadata `json:"analysisRunMetadata,omitempty"`
+	// What follows when the analysis fails or ends in an error: Abort, or Pause,
+	// which waits for a person. Default Abort.
+	OnFailure FailureAction `json:"onFailure,omitempty"`
 }
+
+// FailureAction is what a release does after a failed analysis: Abort or Pause.
+//
+// +kubebuilder:validation:Enum=Abort;Pause
+type FailureAction string
 
 // AnalysisTemplateRef names a template.
 type AnalysisTemplateRef struct {

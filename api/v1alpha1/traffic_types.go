@@ -41,7 +41,40 @@ type RolloutTrafficRouting struct {
 	// Seconds, 0 to 3600, that a routing must have been seen in the router's
 	// objects before it counts as live, for data planes that do not tell. Default 0.
 	SettleSeconds int32 `json:"settleSeconds,omitempty"`
+	// Asks a metric provider for the requests that each version answered, as the
+	// last proof of a weight.
+	Verification *TrafficVerification `json:"verification,omitempty"`
 }
+
+// TrafficVerification proves weights by the requests that the versions really
+// answered. A step whose weight is not proven does not end.
+type TrafficVerification struct {
+	// Where the number of requests of one version comes from. It is asked once for
+	// each version; its texts may hold {{args.version}} (canary or stable),
+	// {{args.hash}}, {{args.service}} and {{args.window}} (such as 60s). The answer is
+	// one number: the requests of that version within the window.
+	Provider ShareProvider `json:"provider"`
+	// Percentage points, 1 to 100, by which the share may differ from the weight.
+	// Default 5.
+	Tolerance *int32 `json:"tolerance,omitempty"`
+	// Requests that both versions together must have answered within the window
+	// before the share counts. Default 100.
+	MinRequests *int64 `json:"minRequests,omitempty"`
+	// Length of the window, at least 10s. It begins when the weight was seen in the
+	// router's objects. Default 1m.
+	Window DurationString `json:"window,omitempty"`
+	// How long to try, counted from the end of the first window. Default 5m.
+	Timeout DurationString `json:"timeout,omitempty"`
+	// What follows when the share cannot be proven within the timeout: Hold, which
+	// waits and goes on asking, Abort, or Continue. Default Hold.
+	OnUnproven UnprovenAction `json:"onUnproven,omitempty"`
+}
+
+// UnprovenAction is what a release does when the share of real requests cannot
+// be proven: Hold, Abort or Continue.
+//
+// +kubebuilder:validation:Enum=Hold;Abort;Continue
+type UnprovenAction string
 
 // GatewayAPITrafficRouting drives routes of the Gateway API: the weights of their
 // rules, and rules of its own for header and mirror steps. At least one route is
@@ -234,4 +267,13 @@ type AppMeshVirtualNodeGroup struct {
 type AppMeshVirtualNodeReference struct {
 	// Name of the VirtualNode.
 	Name string `json:"name"`
+}
+
+// ShareProvider is where the number of answered requests comes from. One field is
+// set.
+type ShareProvider struct {
+	// A Prometheus query.
+	Prometheus *PrometheusMetric `json:"prometheus,omitempty"`
+	// A request over HTTP.
+	Web *WebMetric `json:"web,omitempty"`
 }
