@@ -57,7 +57,7 @@ const pure = "the decision core is a total, pure function of what was observed a
 
 // Rules is the import table.
 func Rules() []Rule {
-	return slices.Concat(coreRules(), shellRules(), routerRules(), edgeRules())
+	return slices.Concat(coreRules(), shellRules(), routerRules(), metricRules(), edgeRules())
 }
 
 func coreRules() []Rule {
@@ -76,6 +76,12 @@ func coreRules() []Rule {
 			Reason:   pure + "; and these are small values that every other part may use",
 		},
 		{
+			Packages: []string{"internal/decide/verdict"},
+			Foreign:  []string{"github.com/expr-lang/expr/..."},
+			Std:      pureStd(),
+			Reason:   pure + "; the condition language knows values and the expression engine, nothing of Kubernetes",
+		},
+		{
 			Packages: []string{"internal/decide/identity"},
 			Own:      []string{"api/v1alpha1"},
 			Foreign:  append(apiValues(), "k8s.io/apimachinery/pkg/util/rand"),
@@ -84,7 +90,7 @@ func coreRules() []Rule {
 		},
 		{
 			Packages: []string{"internal/decide/validate"},
-			Own:      []string{"api/v1alpha1", "internal/decide/plan", "internal/decide/scale", "internal/decide/traffic"},
+			Own:      []string{"api/v1alpha1", "internal/decide/plan", "internal/decide/scale", "internal/decide/traffic", "internal/decide/verdict"},
 			Foreign:  apiValues(),
 			Std:      pureStd(),
 			Reason:   pure + ". The same rules judge a spec in the controller, at admission and on the command line, so they cannot rest on the state of a release",
@@ -187,12 +193,39 @@ func routerRules() []Rule {
 	}
 }
 
+func metricRules() []Rule {
+	return []Rule{
+		{
+			Packages: []string{"internal/metric"},
+			Own:      []string{"api/v1alpha1", "internal/decide/verdict", "internal/decide/analysis"},
+			Foreign:  port(),
+			Std:      quietStd(),
+			Reason:   "the port to providers, and what asks them side by side: it knows no provider, no network and no judgement",
+		},
+		{
+			Packages: []string{"internal/metric/metrictest/..."},
+			Own:      []string{"api/v1alpha1", "internal/decide/verdict", "internal/metric"},
+			Foreign:  port(),
+			Std:      []string{"..."},
+			Reason:   "the conformance suite knows the port and no provider",
+		},
+		{
+			Packages: []string{"internal/metric/..."},
+			Own:      []string{"api/v1alpha1", "internal/decide/verdict", "internal/metric/..."},
+			Foreign: append(port(), "github.com/aws/aws-sdk-go-v2/...", "github.com/aws/smithy-go/...", "github.com/prometheus/...",
+				"golang.org/x/oauth2/...", "k8s.io/client-go/util/jsonpath", "k8s.io/api/...", "github.com/expr-lang/expr/..."),
+			Std:    append(quietStd(), "crypto/...", "net/...", "os"),
+			Reason: "a provider asks one kind of system over the network and says what it was told; it neither judges nor decides",
+		},
+	}
+}
+
 func edgeRules() []Rule {
 	return []Rule{
 		{
 			Packages: []string{"internal/simulate/..."},
 			Own: []string{"api/v1alpha1", "internal/decide/...", "internal/observe", "internal/act", "internal/reconcile", "internal/command",
-				"internal/decode", "internal/router/...", "internal/simulate/..."},
+				"internal/decode", "internal/router/...", "internal/metric", "internal/simulate/..."},
 			Foreign: append(port(), "github.com/go-logr/logr", "gopkg.in/evanphx/json-patch.v4", "sigs.k8s.io/yaml"),
 			Std:     append(quietStd(), "bufio", "math/rand/v2", "os", "path/...", "embed", "io/fs", "unsafe"),
 			Reason:  "virtual time drives the real loop with stores and models of its own: no manager, no queue, no network, and chance only from a seed",

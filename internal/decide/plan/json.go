@@ -31,6 +31,12 @@ func Verb(a Action) string {
 		return "route"
 	case LeaveRouter:
 		return "leave"
+	case CreateChild:
+		return "begin"
+	case EndChild:
+		return "end"
+	case DeleteChild:
+		return "remove"
 	}
 	return "unknown"
 }
@@ -51,6 +57,12 @@ func empty(verb string) any {
 		return &SetRouting{}
 	case "leave":
 		return &LeaveRouter{}
+	case "begin":
+		return &CreateChild{}
+	case "end":
+		return &EndChild{}
+	case "remove":
+		return &DeleteChild{}
 	}
 	return nil
 }
@@ -70,6 +82,12 @@ func value(p any) Action {
 	case *SetRouting:
 		return *a
 	case *LeaveRouter:
+		return *a
+	case *CreateChild:
+		return *a
+	case *EndChild:
+		return *a
+	case *DeleteChild:
 		return *a
 	}
 	return nil
@@ -101,7 +119,7 @@ func (list *Actions) UnmarshalJSON(data []byte) error {
 	for i, e := range in {
 		p := empty(e.Verb)
 		if p == nil {
-			return fmt.Errorf("actions[%d].verb: %q is no verb; known are create, scale, patch, delete, evict and switch", i, e.Verb)
+			return fmt.Errorf("actions[%d].verb: %q is no verb that a plan knows", i, e.Verb)
 		}
 		if err := json.Unmarshal(e.Action, p); err != nil {
 			return fmt.Errorf("actions[%d].action: %w", i, err)

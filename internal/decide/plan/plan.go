@@ -26,6 +26,11 @@ const (
 	KindService    Kind = "Service"
 	KindDeployment Kind = "Deployment"
 	KindPDB        Kind = "PodDisruptionBudget"
+	// KindAnalysisRun and the next three are what releases are judged with.
+	KindAnalysisRun             Kind = "AnalysisRun"
+	KindExperiment              Kind = "Experiment"
+	KindAnalysisTemplate        Kind = "AnalysisTemplate"
+	KindClusterAnalysisTemplate Kind = "ClusterAnalysisTemplate"
 	// KindRouter stands for all objects of one router.
 	KindRouter Kind = "Router"
 )
