@@ -266,7 +266,11 @@ func (c *Client) RESTMapper() meta.RESTMapper {
 	if c.mapper == nil {
 		m := meta.NewDefaultRESTMapper(nil)
 		for sl := range slots {
-			m.Add(sl.gvk(), meta.RESTScopeNamespace)
+			scope := meta.RESTScope(meta.RESTScopeNamespace)
+			if sl == slotClusterTemplate {
+				scope = meta.RESTScopeRoot
+			}
+			m.Add(sl.gvk(), scope)
 		}
 		c.mapper = m
 	}
@@ -284,8 +288,8 @@ func (c *Client) GroupVersionKindFor(obj runtime.Object) (schema.GroupVersionKin
 
 // IsObjectNamespaced implements client.Client.
 func (c *Client) IsObjectNamespaced(obj runtime.Object) (bool, error) {
-	_, err := c.slot(obj)
-	return err == nil, err
+	sl, err := c.slot(obj)
+	return err == nil && sl != slotClusterTemplate, err
 }
 
 type subClient struct {
@@ -322,7 +326,7 @@ func (u *subClient) Update(_ context.Context, obj client.Object, opts ...client.
 	for _, opt := range opts {
 		opt.ApplyToSubResourceUpdate(&o)
 	}
-	if u.name != "status" || o.SubResourceBody != nil {
+	if u.name != "status" || o.SubResourceBody != nil || slotOf(obj).whole() {
 		return u.unknown(obj)
 	}
 	if r, ok := obj.(*unstructured.Unstructured); ok {
@@ -334,7 +338,7 @@ func (u *subClient) Update(_ context.Context, obj client.Object, opts ...client.
 func (u *subClient) Patch(_ context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 	var o client.SubResourcePatchOptions
 	o.ApplyOptions(opts)
-	if u.name != "status" || o.SubResourceBody != nil {
+	if u.name != "status" || o.SubResourceBody != nil || slotOf(obj).whole() {
 		return u.unknown(obj)
 	}
 	if r, ok := obj.(*unstructured.Unstructured); ok {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,10 @@ const (
 	slotService
 	slotDeployment
 	slotPDB
+	slotRun
+	slotExperiment
+	slotTemplate
+	slotClusterTemplate
 	slotRoute
 	slots
 	noSlot slot = -1
@@ -32,8 +37,13 @@ const (
 // Kinds are the kinds that a store holds next to the objects of routers, in a
 // fixed order.
 func Kinds() []plan.Kind {
-	return []plan.Kind{plan.KindRollout, plan.KindReplicaSet, plan.KindPod, plan.KindService, plan.KindDeployment, plan.KindPDB}
+	return []plan.Kind{plan.KindRollout, plan.KindReplicaSet, plan.KindPod, plan.KindService, plan.KindDeployment, plan.KindPDB,
+		plan.KindAnalysisRun, plan.KindExperiment, plan.KindAnalysisTemplate, plan.KindClusterAnalysisTemplate}
 }
+
+// whole tells that the kind has no status subresource: a request to the object
+// may change its status too, and each change of it is a new generation.
+func (s slot) whole() bool { return s >= slotRun && s <= slotClusterTemplate }
 
 func slotOfKind(k plan.Kind) slot {
 	switch k {
@@ -49,6 +59,14 @@ func slotOfKind(k plan.Kind) slot {
 		return slotDeployment
 	case plan.KindPDB:
 		return slotPDB
+	case plan.KindAnalysisRun:
+		return slotRun
+	case plan.KindExperiment:
+		return slotExperiment
+	case plan.KindAnalysisTemplate:
+		return slotTemplate
+	case plan.KindClusterAnalysisTemplate:
+		return slotClusterTemplate
 	case plan.KindRouter:
 		return slotRoute
 	}
@@ -74,6 +92,8 @@ func (s slot) gvk() schema.GroupVersionKind {
 		return corev1.SchemeGroupVersion.WithKind("Service")
 	case slotDeployment:
 		return appsv1.SchemeGroupVersion.WithKind("Deployment")
+	case slotRun, slotExperiment, slotTemplate, slotClusterTemplate:
+		return v1alpha1.GroupVersion.WithKind(string(s.kind()))
 	}
 	return policyv1.SchemeGroupVersion.WithKind("PodDisruptionBudget")
 }
@@ -92,6 +112,8 @@ func (s slot) resource() schema.GroupResource {
 		return schema.GroupResource{Group: g, Resource: "services"}
 	case slotDeployment:
 		return schema.GroupResource{Group: g, Resource: "deployments"}
+	case slotRun, slotExperiment, slotTemplate, slotClusterTemplate:
+		return schema.GroupResource{Group: g, Resource: strings.ToLower(string(s.kind())) + "s"}
 	}
 	return schema.GroupResource{Group: g, Resource: "poddisruptionbudgets"}
 }
@@ -110,6 +132,14 @@ func slotOf(obj any) slot {
 		return slotDeployment
 	case *policyv1.PodDisruptionBudget, *policyv1.PodDisruptionBudgetList:
 		return slotPDB
+	case *v1alpha1.AnalysisRun, *v1alpha1.AnalysisRunList:
+		return slotRun
+	case *v1alpha1.Experiment, *v1alpha1.ExperimentList:
+		return slotExperiment
+	case *v1alpha1.AnalysisTemplate, *v1alpha1.AnalysisTemplateList:
+		return slotTemplate
+	case *v1alpha1.ClusterAnalysisTemplate, *v1alpha1.ClusterAnalysisTemplateList:
+		return slotClusterTemplate
 	case *unstructured.Unstructured:
 		return slotRoute
 	}
@@ -139,6 +169,14 @@ func fill(dst, src client.Object) {
 		src.(*appsv1.Deployment).DeepCopyInto(d)
 	case *policyv1.PodDisruptionBudget:
 		src.(*policyv1.PodDisruptionBudget).DeepCopyInto(d)
+	case *v1alpha1.AnalysisRun:
+		src.(*v1alpha1.AnalysisRun).DeepCopyInto(d)
+	case *v1alpha1.Experiment:
+		src.(*v1alpha1.Experiment).DeepCopyInto(d)
+	case *v1alpha1.AnalysisTemplate:
+		src.(*v1alpha1.AnalysisTemplate).DeepCopyInto(d)
+	case *v1alpha1.ClusterAnalysisTemplate:
+		src.(*v1alpha1.ClusterAnalysisTemplate).DeepCopyInto(d)
 	}
 }
 
@@ -154,6 +192,14 @@ func share(dst, src client.Object) {
 		*d = *src.(*corev1.Pod)
 	case *corev1.Service:
 		*d = *src.(*corev1.Service)
+	case *v1alpha1.AnalysisRun:
+		*d = *src.(*v1alpha1.AnalysisRun)
+	case *v1alpha1.Experiment:
+		*d = *src.(*v1alpha1.Experiment)
+	case *v1alpha1.AnalysisTemplate:
+		*d = *src.(*v1alpha1.AnalysisTemplate)
+	case *v1alpha1.ClusterAnalysisTemplate:
+		*d = *src.(*v1alpha1.ClusterAnalysisTemplate)
 	default:
 		fill(dst, src)
 	}
@@ -181,6 +227,18 @@ func shallow(src client.Object) client.Object {
 	case *policyv1.PodDisruptionBudget:
 		c := *o
 		return &c
+	case *v1alpha1.AnalysisRun:
+		c := *o
+		return &c
+	case *v1alpha1.Experiment:
+		c := *o
+		return &c
+	case *v1alpha1.AnalysisTemplate:
+		c := *o
+		return &c
+	case *v1alpha1.ClusterAnalysisTemplate:
+		c := *o
+		return &c
 	}
 	return src.DeepCopyObject().(client.Object)
 }
@@ -200,6 +258,14 @@ func fillList(list client.ObjectList, objs []client.Object, shared bool) {
 		l.Items = items(l.Items, objs, shared, func(o *appsv1.Deployment) *appsv1.Deployment { return o.DeepCopy() })
 	case *policyv1.PodDisruptionBudgetList:
 		l.Items = items(l.Items, objs, shared, func(o *policyv1.PodDisruptionBudget) *policyv1.PodDisruptionBudget { return o.DeepCopy() })
+	case *v1alpha1.AnalysisRunList:
+		l.Items = items(l.Items, objs, shared, func(o *v1alpha1.AnalysisRun) *v1alpha1.AnalysisRun { return o.DeepCopy() })
+	case *v1alpha1.ExperimentList:
+		l.Items = items(l.Items, objs, shared, func(o *v1alpha1.Experiment) *v1alpha1.Experiment { return o.DeepCopy() })
+	case *v1alpha1.AnalysisTemplateList:
+		l.Items = items(l.Items, objs, shared, func(o *v1alpha1.AnalysisTemplate) *v1alpha1.AnalysisTemplate { return o.DeepCopy() })
+	case *v1alpha1.ClusterAnalysisTemplateList:
+		l.Items = items(l.Items, objs, shared, func(o *v1alpha1.ClusterAnalysisTemplate) *v1alpha1.ClusterAnalysisTemplate { return o.DeepCopy() })
 	}
 }
 

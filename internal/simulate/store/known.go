@@ -28,6 +28,13 @@ func known(obj any, key string) any {
 		case "status":
 			return &o.Status
 		}
+	case *v1alpha1.AnalysisRun:
+		switch key {
+		case "metadata":
+			return &o.ObjectMeta
+		case "status":
+			return &o.Status
+		}
 	case *appsv1.ReplicaSet:
 		switch key {
 		case "metadata":

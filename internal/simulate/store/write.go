@@ -49,6 +49,9 @@ func (s *Store) create(sl slot, obj client.Object, dryRun bool) (client.Object, 
 	if obj.GetName() == "" {
 		return nil, apierrors.NewInvalid(sl.gvk().GroupKind(), "", nil)
 	}
+	if sl == slotClusterTemplate {
+		obj.SetNamespace("")
+	}
 	key := client.ObjectKeyFromObject(obj)
 	if s.tables[sl].objs[key] != nil {
 		return nil, apierrors.NewAlreadyExists(sl.resource(), key.Name)
@@ -126,6 +129,18 @@ func confine(next, old client.Object, p part) {
 		o := old.(*policyv1.PodDisruptionBudget)
 		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
 		keep(p, &n.Spec, &n.Status, &o.Spec, &o.Status)
+	case *v1alpha1.AnalysisRun:
+		o := old.(*v1alpha1.AnalysisRun)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+	case *v1alpha1.Experiment:
+		o := old.(*v1alpha1.Experiment)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+	case *v1alpha1.AnalysisTemplate:
+		o := old.(*v1alpha1.AnalysisTemplate)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
+	case *v1alpha1.ClusterAnalysisTemplate:
+		o := old.(*v1alpha1.ClusterAnalysisTemplate)
+		confineTo(p, &n.TypeMeta, &n.ObjectMeta, &o.TypeMeta, &o.ObjectMeta)
 	}
 }
 
@@ -167,6 +182,8 @@ func emptyStatus(obj client.Object) {
 	}
 }
 
+// sameSpec compares what a request to the main resource may change, beside
+// metadata.
 func sameSpec(a, b client.Object) bool {
 	switch x := a.(type) {
 	case *v1alpha1.Rollout:
@@ -181,6 +198,16 @@ func sameSpec(a, b client.Object) bool {
 		return equal(&x.Spec, &b.(*appsv1.Deployment).Spec)
 	case *policyv1.PodDisruptionBudget:
 		return equal(&x.Spec, &b.(*policyv1.PodDisruptionBudget).Spec)
+	case *v1alpha1.AnalysisRun:
+		y := b.(*v1alpha1.AnalysisRun)
+		return equal(&x.Spec, &y.Spec) && equal(&x.Status, &y.Status)
+	case *v1alpha1.Experiment:
+		y := b.(*v1alpha1.Experiment)
+		return equal(&x.Spec, &y.Spec) && equal(&x.Status, &y.Status)
+	case *v1alpha1.AnalysisTemplate:
+		return equal(&x.Spec, &b.(*v1alpha1.AnalysisTemplate).Spec)
+	case *v1alpha1.ClusterAnalysisTemplate:
+		return equal(&x.Spec, &b.(*v1alpha1.ClusterAnalysisTemplate).Spec)
 	}
 	return false
 }
@@ -259,7 +286,7 @@ func patchSlow(sl slot, old client.Object, kind types.PatchType, data []byte) (c
 			return nil, apierrors.NewInvalid(sl.gvk().GroupKind(), old.GetName(), nil)
 		}
 	case types.StrategicMergePatchType:
-		if sl != slotRollout {
+		if sl != slotRollout && !sl.whole() {
 			is, err = strategicpatch.StrategicMergePatch(was, data, old)
 			break
 		}
@@ -277,12 +304,27 @@ func patchSlow(sl slot, old client.Object, kind types.PatchType, data []byte) (c
 	return next, nil
 }
 
-// strict decodes as the schema of the API server has it: a Rollout's own decoder
-// lets wrong types pass, and the server does not.
+// strict decodes as the schema of the API server has it: the decoders of our own
+// kinds let wrong types pass, and the server does not.
 func strict(obj client.Object) any {
-	type plain v1alpha1.Rollout
-	if ro, ok := obj.(*v1alpha1.Rollout); ok {
-		return (*plain)(ro)
+	type (
+		rollout         v1alpha1.Rollout
+		run             v1alpha1.AnalysisRun
+		experiment      v1alpha1.Experiment
+		template        v1alpha1.AnalysisTemplate
+		clusterTemplate v1alpha1.ClusterAnalysisTemplate
+	)
+	switch o := obj.(type) {
+	case *v1alpha1.Rollout:
+		return (*rollout)(o)
+	case *v1alpha1.AnalysisRun:
+		return (*run)(o)
+	case *v1alpha1.Experiment:
+		return (*experiment)(o)
+	case *v1alpha1.AnalysisTemplate:
+		return (*template)(o)
+	case *v1alpha1.ClusterAnalysisTemplate:
+		return (*clusterTemplate)(o)
 	}
 	return obj
 }
