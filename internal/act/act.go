@@ -6,10 +6,11 @@
 // A pass may be cut off after any write without harm.
 //
 // The requests are these and no others, so that a store can be put in place of
-// an API server: Create of a ReplicaSet; merge Patch (raw bytes) of a Rollout,
-// its status subresource, a ReplicaSet or a Service; Delete of a ReplicaSet with
-// preconditions; Create on the eviction subresource of a Pod; Create, merge Patch
-// and Delete of the objects of routers.
+// an API server: Create of a ReplicaSet, Service, AnalysisRun or Experiment; merge
+// Patch (raw bytes) of a Rollout, its status subresource, an AnalysisRun, an
+// Experiment, a ReplicaSet or a Service; Delete of a ReplicaSet, Service,
+// AnalysisRun or Experiment with preconditions; Create on the eviction subresource
+// of a Pod; Create, merge Patch and Delete of the objects of routers.
 package act
 
 import (
@@ -42,7 +43,7 @@ const FieldManager = plan.FieldManager
 
 // Events takes the events of a pass, in order.
 type Events interface {
-	Event(ro *v1alpha1.Rollout, note plan.Note)
+	Event(about client.Object, note plan.Note)
 }
 
 // Lease tells how long this process may still write.
@@ -92,9 +93,27 @@ type Outcome struct {
 // observed. An order to a router that fails does not keep the rest of the plan
 // back: every action rests on what was observed, none on another one.
 func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, routers []router.Bound, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) Outcome {
-	w := &writer{Actor: a, ro: ro, routers: routers, version: ro.ResourceVersion, now: now}
+	w := &writer{Actor: a, own: ro, kind: plan.KindRollout, ro: ro, routers: routers, version: ro.ResourceVersion, now: now}
+	return perform(ctx, w, &ro.Status, p)
+}
+
+// Analysis performs the plan for an AnalysisRun.
+func (a *Actor) Analysis(ctx context.Context, run *v1alpha1.AnalysisRun, p *plan.Plan[v1alpha1.AnalysisRunStatus], now time.Time) Outcome {
+	w := &writer{Actor: a, own: run, kind: plan.KindAnalysisRun, version: run.ResourceVersion, now: now}
+	return perform(ctx, w, &run.Status, p)
+}
+
+// Experiment performs the plan for an Experiment.
+func (a *Actor) Experiment(ctx context.Context, e *v1alpha1.Experiment, p *plan.Plan[v1alpha1.ExperimentStatus], now time.Time) Outcome {
+	w := &writer{Actor: a, own: e, kind: plan.KindExperiment, version: e.ResourceVersion, now: now}
+	return perform(ctx, w, &e.Status, p)
+}
+
+// perform makes the writes of a plan: first the planned object's own, then the
+// actions in their order; then come the events.
+func perform[S any](ctx context.Context, w *writer, stored *S, p *plan.Plan[S]) Outcome {
 	out := Outcome{}
-	out.Err = w.record(ctx, p)
+	out.Err = record(ctx, w, stored, p)
 	refused := map[int]bool{}
 	var ofRouters error
 	for i := 0; out.Err == nil && i < len(p.Actions); i++ {
@@ -122,9 +141,9 @@ func (a *Actor) Rollout(ctx context.Context, ro *v1alpha1.Rollout, routers []rou
 	}
 	out.Err = errors.Join(out.Err, ofRouters)
 	out.Wrote, out.Class = w.wrote, Classify(out.Err)
-	if a.Events != nil && w.recorded && w.wrote {
+	if w.Events != nil && w.recorded && w.wrote {
 		for _, n := range due(p.Notes, out.Performed, refused) {
-			a.Events.Event(ro, n)
+			w.Events.Event(w.own, n)
 		}
 	}
 	return out
@@ -145,11 +164,15 @@ func due(notes []plan.Note, performed int, refused map[int]bool) []plan.Note {
 // writer performs the writes of one plan.
 type writer struct {
 	*Actor
+	// own is the planned object, of the kind.
+	own  client.Object
+	kind plan.Kind
+	// ro is the planned object where that is a rollout.
 	ro  *v1alpha1.Rollout
 	now time.Time
 	// routers are those that orders go to, with the objects that were read.
 	routers []router.Bound
-	// version is the last known version of the rollout.
+	// version is the last known version of the planned object.
 	version string
 	// recorded tells that the record is as the plan wants it.
 	recorded bool
@@ -158,26 +181,26 @@ type writer struct {
 	verb, target string
 }
 
-// record writes the rollout itself: first its metadata, then its status.
-func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus]) error {
+// record writes the planned object itself: first its metadata, then its status.
+func record[S any](ctx context.Context, w *writer, stored *S, p *plan.Plan[S]) error {
 	if p.Own != nil {
-		body := w.metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, p.Own.Annotations)
+		body := w.metadata(plan.Ref{UID: string(w.own.GetUID()), Version: w.version}, p.Own.Annotations)
 		if r := p.Own.Replicas; r != nil {
 			body = fmt.Appendf(append(body, ','), `"spec":{"replicas":%d}`, *r)
 		}
-		if err := w.patchRollout(ctx, body, false); err != nil {
+		if err := w.patchOwn(ctx, body, false); err != nil {
 			return err
 		}
 	}
 	if p.WriteStatus {
-		body := append(w.metadata(plan.Ref{UID: string(w.ro.UID), Version: w.version}, nil), `,"status":`...)
+		body := append(w.metadata(plan.Ref{UID: string(w.own.GetUID()), Version: w.version}, nil), `,"status":`...)
 		start := len(body)
-		body, err := mergePatch(&w.wire, body, &w.ro.Status, &p.Status)
+		body, err := mergePatch(&w.wire, body, stored, &p.Status)
 		if err != nil {
 			return err
 		}
 		if len(body) > start {
-			if err := w.patchRollout(ctx, body, true); err != nil {
+			if err := w.patchOwn(ctx, body, true); err != nil {
 				return err
 			}
 		}
@@ -186,18 +209,22 @@ func (w *writer) record(ctx context.Context, p *plan.Plan[v1alpha1.RolloutStatus
 	return nil
 }
 
-// patchRollout patches the rollout with a patch that lacks its last brace.
-func (w *writer) patchRollout(ctx context.Context, body []byte, status bool) error {
+// patchOwn patches the planned object with a patch that lacks its last brace.
+func (w *writer) patchOwn(ctx context.Context, body []byte, status bool) error {
 	patch := client.RawPatch(types.MergePatchType, append(body, '}'))
-	obj := &v1alpha1.Rollout{ObjectMeta: w.meta(w.ro.Name)}
-	err := w.send(ctx, plan.KindRollout, verb("patch", status), obj, func(ctx context.Context) error {
-		if status {
+	obj, err := w.object(w.kind, w.own.GetName())
+	if err != nil {
+		return err
+	}
+	err = w.send(ctx, w.kind, verb("patch", status), obj, func(ctx context.Context) error {
+		// Only a Rollout has its status apart. Source: the wire contract.
+		if status && w.kind == plan.KindRollout {
 			return w.Client.Status().Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
 		}
 		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
 	})
 	if err == nil {
-		w.version = obj.ResourceVersion
+		w.version = obj.GetResourceVersion()
 	}
 	return err
 }
@@ -218,15 +245,21 @@ func (w *writer) perform(ctx context.Context, action plan.Action) error {
 	case plan.PatchReplicaSet:
 		err = w.patchSet(ctx, a)
 	case plan.DeleteReplicaSet:
-		err = w.deleteSet(ctx, a)
+		err = w.delete(ctx, a.Ref)
 	case plan.EvictPod:
 		err = w.evict(ctx, a)
 	case plan.SwitchService:
-		err = w.switchService(ctx, w.ro.Namespace, a)
+		err = w.switchService(ctx, a)
 	case plan.SetRouting:
 		return w.route(ctx, a) // names its objects itself
 	case plan.LeaveRouter:
 		return w.leave(ctx, a)
+	case plan.CreateChild:
+		err = w.createChild(ctx, a)
+	case plan.EndChild:
+		err = w.endChild(ctx, a)
+	case plan.DeleteChild:
+		err = w.delete(ctx, a.Ref)
 	default:
 		err = fmt.Errorf("no way to perform %T", action)
 	}
@@ -240,7 +273,7 @@ func (w *writer) perform(ctx context.Context, action plan.Action) error {
 func (w *writer) patchSet(ctx context.Context, a plan.PatchReplicaSet) error {
 	body := w.metadata(a.Ref, a.Annotations)
 	if a.Adopt {
-		owners, err := json.Marshal(append(kept(a.Keep), owner(w.ro)))
+		owners, err := json.Marshal(append(kept(a.Keep), w.owner()))
 		if err != nil {
 			return err
 		}
@@ -267,22 +300,6 @@ func appendSizes(b []byte, replicas, minReady *int32) []byte {
 	return b
 }
 
-func (w *writer) deleteSet(ctx context.Context, a plan.DeleteReplicaSet) error {
-	obj := &appsv1.ReplicaSet{ObjectMeta: w.meta(a.Ref.Name)}
-	pre := client.Preconditions{}
-	if a.Ref.UID != "" {
-		uid := types.UID(a.Ref.UID)
-		pre.UID = &uid
-	}
-	if a.Ref.Version != "" {
-		pre.ResourceVersion = &a.Ref.Version
-	}
-	err := w.send(ctx, plan.KindReplicaSet, "delete", obj, func(ctx context.Context) error {
-		return w.Client.Delete(ctx, obj, pre, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	})
-	return client.IgnoreNotFound(err)
-}
-
 // errEvictionRefused is no failure: a disruption budget said no for now.
 var errEvictionRefused = errors.New("a disruption budget does not allow the eviction now")
 
@@ -306,7 +323,7 @@ func (w *writer) evict(ctx context.Context, a plan.EvictPod) error {
 	return err
 }
 
-func (w *writer) switchService(ctx context.Context, ns string, a plan.SwitchService) error {
+func (w *writer) switchService(ctx context.Context, a plan.SwitchService) error {
 	var pairs []plan.Pair
 	if a.To == "" || a.ManagedBy != "" {
 		pairs = []plan.Pair{{Key: v1alpha1.AnnotationManagedBy, Value: a.ManagedBy, Remove: a.To == ""}}
@@ -314,7 +331,7 @@ func (w *writer) switchService(ctx context.Context, ns string, a plan.SwitchServ
 	body := append(w.metadata(a.Ref, pairs), `,"spec":{"selector":`...)
 	body = append(appendPairs(body, []plan.Pair{{Key: v1alpha1.LabelPodTemplateHash, Value: a.To, Remove: a.To == ""}}), `}}`...)
 	patch := client.RawPatch(types.MergePatchType, body)
-	obj := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: a.Ref.Name}}
+	obj := &corev1.Service{ObjectMeta: w.meta(a.Ref.Name)}
 	return w.send(ctx, plan.KindService, "patch", obj, func(ctx context.Context) error {
 		return w.Client.Patch(ctx, obj, patch, client.FieldOwner(w.manager()))
 	})
@@ -324,6 +341,6 @@ func (w *writer) switchService(ctx context.Context, ns string, a plan.SwitchServ
 // by is the name of the rollout that managed it.
 func (a *Actor) Service(ctx context.Context, ns, by string, s plan.SwitchService, now time.Time) error {
 	ro := &v1alpha1.Rollout{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: by}}
-	w := &writer{Actor: a, ro: ro, now: now}
-	return w.switchService(ctx, ns, s)
+	w := &writer{Actor: a, own: ro, kind: plan.KindRollout, ro: ro, now: now}
+	return w.switchService(ctx, s)
 }

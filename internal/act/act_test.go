@@ -191,7 +191,7 @@ func TestTheSetOfATemplate(t *testing.T) {
 		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "x", Operator: metav1.LabelSelectorOpDoesNotExist}}}
 	ro.Spec.Template.Labels = map[string]string{"app": "web", "tier": "front"}
 	before := ro.DeepCopy()
-	rs := newSet(ro, plan.CreateReplicaSet{Name: "web-abc", Hash: "abc", Annotations: []plan.Pair{{Key: "k", Value: "v"}, {Key: "gone", Remove: true}}})
+	rs := newSet(ro, (&writer{own: ro, kind: plan.KindRollout}).owner(), plan.CreateReplicaSet{Name: "web-abc", Hash: "abc", Annotations: []plan.Pair{{Key: "k", Value: "v"}, {Key: "gone", Remove: true}}})
 
 	if diff := cmp.Diff(before, ro); diff != "" {
 		t.Errorf("the rollout was changed (-before +after):\n%s", diff)

@@ -44,7 +44,7 @@ func (w *writer) send(ctx context.Context, kind plan.Kind, verb string, obj clie
 	}
 	w.wrote = true
 	if w.Guard != nil && obj.GetResourceVersion() != "" && kind != plan.KindRouter { // routes are read live
-		w.Guard.Wrote(client.ObjectKeyFromObject(w.ro), kind, obj.GetResourceVersion(), w.clock())
+		w.Guard.Wrote(client.ObjectKeyFromObject(w.own), kind, obj.GetResourceVersion(), w.clock())
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (w *writer) manager() string {
 }
 
 func (w *writer) meta(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: w.ro.Namespace, Name: name}
+	return metav1.ObjectMeta{Namespace: w.own.GetNamespace(), Name: name}
 }
 
 // metadata begins a patch with the part that carries the beliefs: a write to
@@ -115,9 +115,9 @@ func raw(body map[string]any) (client.Patch, error) {
 	return client.RawPatch(types.MergePatchType, b), nil
 }
 
-// owner is the controller reference of the sets of a rollout.
-func owner(ro *v1alpha1.Rollout) metav1.OwnerReference {
-	return *metav1.NewControllerRef(ro, v1alpha1.GroupVersion.WithKind(v1alpha1.KindRollout))
+// owner is the controller reference of what the planned object controls.
+func (w *writer) owner() metav1.OwnerReference {
+	return *metav1.NewControllerRef(w.own, v1alpha1.GroupVersion.WithKind(string(w.kind)))
 }
 
 func kept(owners []plan.Owner) []metav1.OwnerReference {
@@ -129,14 +129,14 @@ func kept(owners []plan.Owner) []metav1.OwnerReference {
 }
 
 func (w *writer) createSet(ctx context.Context, a plan.CreateReplicaSet) error {
-	obj := newSet(w.ro, a)
+	obj := newSet(w.ro, w.owner(), a)
 	return w.send(ctx, plan.KindReplicaSet, "create", obj, func(ctx context.Context) error {
 		return w.Client.Create(ctx, obj, client.FieldOwner(w.manager()))
 	})
 }
 
 // newSet builds the set of the current template, with no pods.
-func newSet(ro *v1alpha1.Rollout, a plan.CreateReplicaSet) *appsv1.ReplicaSet {
+func newSet(ro *v1alpha1.Rollout, owner metav1.OwnerReference, a plan.CreateReplicaSet) *appsv1.ReplicaSet {
 	template := *ro.Spec.Template.DeepCopy()
 	template.Labels = with(template.Labels, a.Hash)
 	selector := ro.Spec.Selector.DeepCopy()
@@ -149,7 +149,7 @@ func newSet(ro *v1alpha1.Rollout, a plan.CreateReplicaSet) *appsv1.ReplicaSet {
 			Namespace:       ro.Namespace,
 			Name:            a.Name,
 			Labels:          with(ro.Spec.Template.Labels, a.Hash),
-			OwnerReferences: []metav1.OwnerReference{owner(ro)},
+			OwnerReferences: []metav1.OwnerReference{owner},
 		},
 		Spec: appsv1.ReplicaSetSpec{
 			Replicas:        new(int32),

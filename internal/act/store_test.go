@@ -44,8 +44,8 @@ type world struct {
 	lease  time.Duration
 }
 
-func (w *world) Event(_ *v1alpha1.Rollout, n plan.Note) { w.events = append(w.events, n.Reason) }
-func (w *world) Left(time.Time) time.Duration           { return w.lease }
+func (w *world) Event(_ client.Object, n plan.Note) { w.events = append(w.events, n.Reason) }
+func (w *world) Left(time.Time) time.Duration       { return w.lease }
 func (w *world) key(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "a", Name: name}
 }

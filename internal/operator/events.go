@@ -10,8 +10,8 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 )
 
@@ -32,12 +32,12 @@ const (
 type recorder struct {
 	broadcaster record.EventBroadcaster
 	recorder    record.EventRecorder
-	count       func(ro *v1alpha1.Rollout, kind, reason string)
+	count       func(about client.Object, kind, reason string)
 	sink        *countingSink
 }
 
-func newRecorder(cfg *rest.Config, scheme *runtime.Scheme, count func(*v1alpha1.Rollout, string, string)) (*recorder, error) {
-	client, err := typedcorev1.NewForConfig(cfg)
+func newRecorder(cfg *rest.Config, scheme *runtime.Scheme, count func(client.Object, string, string)) (*recorder, error) {
+	events, err := typedcorev1.NewForConfig(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func newRecorder(cfg *rest.Config, scheme *runtime.Scheme, count func(*v1alpha1.
 		QPS:          1,
 		MaxEvents:    eventBurst,
 	})
-	sink := &countingSink{EventSinkImpl: typedcorev1.EventSinkImpl{Interface: client.Events("")}}
+	sink := &countingSink{EventSinkImpl: typedcorev1.EventSinkImpl{Interface: events.Events("")}}
 	b.StartRecordingToSink(sink)
 	return &recorder{
 		broadcaster: b,
@@ -58,15 +58,15 @@ func newRecorder(cfg *rest.Config, scheme *runtime.Scheme, count func(*v1alpha1.
 }
 
 // Event implements act.Events.
-func (r *recorder) Event(ro *v1alpha1.Rollout, n plan.Note) {
+func (r *recorder) Event(about client.Object, n plan.Note) {
 	kind := corev1.EventTypeNormal
 	if n.Warning {
 		kind = corev1.EventTypeWarning
 	}
 	r.sink.expect()
-	r.recorder.Event(ro, kind, n.Reason, n.Message)
+	r.recorder.Event(about, kind, n.Reason, n.Message)
 	if r.count != nil {
-		r.count(ro, kind, n.Reason)
+		r.count(about, kind, n.Reason)
 	}
 }
 

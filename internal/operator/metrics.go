@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/act"
 	"github.com/sluice-project/sluice/internal/decide/plan"
@@ -134,8 +136,10 @@ func (m *metrics) ended(o *observe.Observation, p *reconcile.Plan, out reconcile
 	m.moving.WithLabelValues(status).Observe(max(total-pause, 0))
 }
 
-func (m *metrics) event(ro *v1alpha1.Rollout, kind, reason string) {
-	m.events.WithLabelValues(ro.Namespace, ro.Name, kind, reason).Inc()
+func (m *metrics) event(about client.Object, kind, reason string) {
+	if ro, ok := about.(*v1alpha1.Rollout); ok {
+		m.events.WithLabelValues(ro.Namespace, ro.Name, kind, reason).Inc()
+	}
 }
 
 func (m *metrics) wrote(kind plan.Kind, verb string, err error) {

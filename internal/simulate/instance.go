@@ -277,7 +277,11 @@ func (i *instance) decide(o rollout.Observed, now time.Time) reconcile.Plan {
 }
 
 // Event implements act.Events.
-func (i *instance) Event(ro *v1alpha1.Rollout, n plan.Note) {
+func (i *instance) Event(about client.Object, n plan.Note) {
+	ro, ok := about.(*v1alpha1.Rollout)
+	if !ok {
+		return
+	}
 	key := client.ObjectKeyFromObject(ro)
 	i.w.events[key] = append(i.w.events[key], script.Event{Reason: n.Reason, Message: n.Message, Warning: n.Warning})
 	i.w.trace.event(ro, n)
