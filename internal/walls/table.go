@@ -199,7 +199,7 @@ func metricRules() []Rule {
 			Packages: []string{"internal/metric"},
 			Own:      []string{"api/v1alpha1", "internal/decide/verdict", "internal/decide/analysis"},
 			Foreign:  port(),
-			Std:      quietStd(),
+			Std:      append(quietStd(), "net/url"),
 			Reason:   "the port to providers, and what asks them side by side: it knows no provider, no network and no judgement",
 		},
 		{
