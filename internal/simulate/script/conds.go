@@ -75,6 +75,7 @@ func conditions() map[string]func(*words) (seeing, error) {
 		"no":        readNo,
 	}
 	maps.Copy(all, routedConditions())
+	maps.Copy(all, analysedConditions())
 	return all
 }
 

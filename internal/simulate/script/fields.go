@@ -48,6 +48,7 @@ func settings() map[string]func(*words) (func(*v1alpha1.Rollout), error) {
 		"podLabel":       pair(func(r *v1alpha1.Rollout, k, v string) { r.Spec.Template.Labels[k] = v }),
 	}
 	maps.Copy(all, routedSettings())
+	maps.Copy(all, analysisSettings())
 	return all
 }
 
@@ -138,13 +139,19 @@ func readSteps(w *words) (func(*v1alpha1.Rollout), error) {
 				p.Duration = &d
 			}
 			steps = append(steps, v1alpha1.CanaryStep{Pause: p})
+		case "analysis":
+			a, err := readUseOf(w)
+			if err != nil {
+				return nil, err
+			}
+			steps = append(steps, v1alpha1.CanaryStep{Analysis: &a})
 		default:
 			step, known, err := routedStep(word, w)
 			if err != nil {
 				return nil, err
 			}
 			if !known {
-				return nil, fmt.Errorf("%q is no step; steps are setWeight N, pause [DURATION], setCanaryScale N|N%%|match, setHeaderRoute NAME [HEADER=VALUE] and setMirrorRoute NAME [N%%]", word)
+				return nil, fmt.Errorf("%q is no step; steps are setWeight N, pause [DURATION], analysis TEMPLATES, setCanaryScale N|N%%|match, setHeaderRoute NAME [HEADER=VALUE] and setMirrorRoute NAME [N%%]", word)
 			}
 			steps = append(steps, step)
 		}

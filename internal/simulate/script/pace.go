@@ -71,6 +71,15 @@ func (p Pace) action(do action) action {
 	case advance:
 		a.span = p.div(a.span)
 		return a
+	case template:
+		a.pace = &p
+		return a
+	case measure:
+		a.answers = slices.Clone(a.answers)
+		for i := range a.answers {
+			a.answers[i].Late /= time.Duration(p.Divisor)
+		}
+		return a
 	case behave:
 		a.how.After, a.how.Stop = a.how.After/time.Duration(p.Divisor), a.how.Stop/time.Duration(p.Divisor)
 		return a

@@ -167,7 +167,12 @@ func statements() map[string]reader {
 		},
 		"annotate": readAnnotate,
 		"disown":   readOnSet("disown"),
-		"delete":   readDelete,
+
+		"template":         readTemplate(false),
+		"cluster-template": readTemplate(true),
+		"metric":           readMetric,
+		"terminate":        readTerminate,
+		"delete":           readDelete,
 	}
 	for _, verb := range []string{"promote", "abort", "retry", "pause", "resume", "restart", "undo", "skip"} {
 		m[verb] = readCommand(verb)
@@ -200,25 +205,33 @@ func readRollout(p *parser, w *words) (action, error) {
 		return nil, err
 	}
 	d := declare{fields{name: name}}
+	err = p.indented(func(w *words) error {
+		f, err := readFields(w)
+		d.fields.set = append(d.fields.set, f.set...)
+		return err
+	})
+	return d, err
+}
+
+// indented reads the indented lines that follow.
+func (p *parser) indented(read func(*words) error) error {
 	for ; p.at < len(p.lines); p.at++ {
 		l := p.lines[p.at]
 		if strings.TrimSpace(l) == "" || l[0] != ' ' && l[0] != '\t' {
 			break
 		}
-		lw, err := split(l)
-		if err != nil {
-			return nil, p.fail(p.at, err)
+		w, err := split(l)
+		if err == nil && !w.done() {
+			err = read(w)
 		}
-		f, err := readFields(lw)
 		if err == nil {
-			err = lw.end()
+			err = w.end()
 		}
 		if err != nil {
-			return nil, p.fail(p.at, err)
+			return p.fail(p.at, err)
 		}
-		d.fields.set = append(d.fields.set, f.set...)
 	}
-	return d, nil
+	return nil
 }
 
 func readFields(w *words) (fields, error) {
@@ -291,7 +304,7 @@ func Decode(src []byte) ([]client.Object, error) {
 			obj = emptyRoute(head.Kind)
 		}
 		if obj == nil {
-			return nil, fmt.Errorf("kind %q is not played; kinds are Rollout, ReplicaSet, Pod, Service, Deployment, PodDisruptionBudget, %s", head.Kind, known(routeKinds()))
+			return nil, fmt.Errorf("kind %q is not played; kinds are %s, %s", head.Kind, objectKinds, known(routeKinds()))
 		}
 		if err := decodeInto(obj, doc); err != nil {
 			return nil, err
@@ -312,6 +325,8 @@ func decodeInto(obj client.Object, doc []byte) error {
 	return u.UnmarshalJSON(b)
 }
 
+const objectKinds = "Rollout, ReplicaSet, Pod, Service, Deployment, PodDisruptionBudget, AnalysisTemplate, ClusterAnalysisTemplate, AnalysisRun, Experiment"
+
 func empty(kind string) client.Object {
 	switch kind {
 	case "Rollout":
@@ -326,6 +341,14 @@ func empty(kind string) client.Object {
 		return &appsv1.Deployment{}
 	case "PodDisruptionBudget":
 		return &policyv1.PodDisruptionBudget{}
+	case "AnalysisTemplate":
+		return &v1alpha1.AnalysisTemplate{}
+	case "ClusterAnalysisTemplate":
+		return &v1alpha1.ClusterAnalysisTemplate{}
+	case "AnalysisRun":
+		return &v1alpha1.AnalysisRun{}
+	case "Experiment":
+		return &v1alpha1.Experiment{}
 	}
 	return nil
 }

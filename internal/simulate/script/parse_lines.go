@@ -153,7 +153,7 @@ func readObjectFault(f *Fault, w *words) error {
 			return err
 		}
 		if empty(f.Object) == nil && emptyRoute(f.Object) == nil && f.Object != "Router" {
-			return fmt.Errorf("%q is no kind; kinds are Rollout, ReplicaSet, Pod, Service, Deployment, PodDisruptionBudget, Router, %s", f.Object, known(routeKinds()))
+			return fmt.Errorf("%q is no kind; kinds are %s, Router, %s", f.Object, objectKinds, known(routeKinds()))
 		}
 	}
 	if f.Kind == Refuse {
@@ -213,7 +213,7 @@ func readOnSet(verb string) reader {
 }
 
 // readDelete reads: delete set rN, delete pods rN [COUNT], delete rollout,
-// delete KIND NAME.
+// delete run USE, delete KIND NAME.
 func readDelete(_ *parser, w *words) (action, error) {
 	what, err := w.next("set, pods, rollout or a kind")
 	if err != nil {
@@ -222,6 +222,9 @@ func readDelete(_ *parser, w *words) (action, error) {
 	switch {
 	case what == "rollout":
 		return meddle{verb: "delete rollout"}, nil
+	case what == "run":
+		use, err := readUse(w)
+		return endRun{use: use, del: true}, err
 	case what == "set":
 		r, err := w.revision()
 		return meddle{verb: "delete set", revision: r}, err
@@ -238,5 +241,5 @@ func readDelete(_ *parser, w *words) (action, error) {
 		name, err := w.next("a name")
 		return meddle{verb: "delete", key: what, value: name}, err
 	}
-	return nil, fmt.Errorf("%q cannot be deleted; write delete set rN, delete pods rN, delete rollout or delete KIND NAME", what)
+	return nil, fmt.Errorf("%q cannot be deleted; write delete set rN, delete pods rN, delete run USE, delete rollout or delete KIND NAME", what)
 }

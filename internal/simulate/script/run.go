@@ -72,6 +72,15 @@ func Missing(s *Script, w World, longest time.Duration) string {
 	if _, ok := w.(Routed); n.Routers && !ok {
 		return "virtual only: it has routers"
 	}
+	measured, ok := w.(Measured)
+	if n.Metrics && !ok {
+		return "virtual only: it has analyses"
+	}
+	for _, kind := range n.Answers {
+		if !measured.Answers(kind) {
+			return "virtual only: a provider answers " + string(kind)
+		}
+	}
 	if _, ok := w.(Proxied); n.Proxies && !ok {
 		return "virtual only: its data planes misbehave by script"
 	}
@@ -151,6 +160,9 @@ func (r *Runner) step(ctx context.Context, do action) error {
 			return fmt.Errorf("this world plays no faults")
 		}
 		return w.Inject(a.fault)
+	}
+	if mine, err := r.stepAnalysed(ctx, do); mine {
+		return err
 	}
 	return r.stepRouted(ctx, do)
 }

@@ -53,6 +53,9 @@ type Needs struct {
 	Routers bool
 	// Proxies tells that data planes misbehave by script.
 	Proxies bool
+	// Metrics tells that analyses take part, and Answers what providers say.
+	Metrics bool
+	Answers []AnswerKind
 	// Longest is the longest stretch of time that must pass in one step.
 	Longest time.Duration
 }

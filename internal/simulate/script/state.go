@@ -23,6 +23,8 @@ type State struct {
 	Sets []appsv1.ReplicaSet
 	// Pods are those of the sets that are not on their way out.
 	Pods []corev1.Pod
+	// Runs are the AnalysisRuns of the rollout by creation, then name.
+	Runs []v1alpha1.AnalysisRun
 	// Events are those of the rollout, oldest first.
 	Events []Event
 
@@ -31,10 +33,11 @@ type State struct {
 	share func(hash string) float64
 	read  func(name string, into client.Object) error
 
-	// later lists sets or pods once they are asked for; noSets and noPods tell that
-	// they have not been.
+	// later lists sets, pods or runs once they are asked for; noSets, noPods and
+	// noRuns tell that they have not been.
 	later          func(client.ObjectList, ...client.ListOption) error
 	noSets, noPods bool
+	noRuns         bool
 	// failed is why they could not be read.
 	failed error
 }
@@ -53,6 +56,7 @@ func Read(ctx context.Context, r client.Reader, namespace, name string) (State, 
 	}
 	st.sets()
 	st.pods()
+	st.runs()
 	return st, st.failed
 }
 
@@ -66,11 +70,11 @@ func look(ctx context.Context, r client.Reader, namespace, name string) (State, 
 	return later(ctx, r, st.Rollout), nil
 }
 
-// later is the state of a rollout whose sets and pods are read once they are
+// later is the state of a rollout whose sets, pods and runs are read once they are
 // asked for.
 func later(ctx context.Context, r client.Reader, ro *v1alpha1.Rollout) State {
 	list := func(into client.ObjectList, opts ...client.ListOption) error { return r.List(ctx, into, opts...) }
-	return State{Rollout: ro, later: list, noSets: true, noPods: true}
+	return State{Rollout: ro, later: list, noSets: true, noPods: true, noRuns: true}
 }
 
 func (s *State) sets() []appsv1.ReplicaSet {
