@@ -10,6 +10,8 @@ type Sample struct {
 	// Text is the value as it is kept in a measurement; empty where the provider
 	// gives none.
 	Text string `json:"text,omitempty"`
+	// At is when it was measured: what now() means to a condition.
+	At time.Time `json:"at,omitzero"`
 }
 
 // Kind is what a measurement means.
