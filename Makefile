@@ -18,7 +18,7 @@ DATAPLANE_SOURCES := test/dataplane/go.mod test/dataplane/go.sum test/dataplane/
 # person has agreed.
 GO_TEST := go test
 
-.PHONY: help demo test test-short test-cluster dataplane verify build generate bench soak load lint clean binaries compile
+.PHONY: help demo test test-short test-cluster dataplane prometheus verify build generate bench soak load lint clean binaries compile
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +39,8 @@ test-cluster: ## Run the tests of the local Kubernetes itself
 
 dataplane: $(CLUSTER) $(DATAPLANE) ## Build Traefik and the load client: with them tests and bin/sluice-cluster up --dataplane have real traffic
 	go build -ldflags '-s -w' -o bin/sluice-load ./hack/load
+
+prometheus: bin/prometheus ## Fetch Prometheus from Debian's package: with it the demo and tests measure pods
 
 verify: ## Prove the tree: format, vet, lint, walls, generated files, modules, documents; it is clean afterwards
 	@hack/verify.sh
@@ -76,6 +78,9 @@ compile:
 $(CLUSTER): $(CLUSTER_SOURCES)
 	hack/build-cluster.sh
 	@touch $@
+
+bin/prometheus:
+	hack/fetch-prometheus.sh
 
 $(DATAPLANE): $(DATAPLANE_SOURCES)
 	hack/build-dataplane.sh

@@ -24,6 +24,7 @@ import (
 const usage = `usage:
   sluice-cluster up [flags] [-- COMMAND ARGS...]   start a cluster; run COMMAND against it, or wait for a signal
   sluice-cluster up --dataplane [flags] -- ...     the same with real traffic: pods that answer HTTP, and a gateway
+  sluice-cluster up --prometheus [flags] -- ...    the same with pods that answer HTTP, and a Prometheus that measures them
   sluice-cluster controllers                       list the controllers that --controllers can name
   sluice-cluster component NAME --dir DIR          run one part (started by up)
 `
@@ -94,7 +95,7 @@ func up(args []string, inside bool) (int, error) {
 		if !n.optional(err) {
 			return code, err
 		}
-		fmt.Fprintf(os.Stderr, "sluice-cluster: %v; going on in the host's network, where pods do not answer and nothing is routed\n", err)
+		fmt.Fprintf(os.Stderr, "sluice-cluster: %v; going on in the host's network, where pods do not answer and nothing is routed or measured\n", err)
 	}
 	if inside {
 		var err error
@@ -125,8 +126,8 @@ func serve(ctx context.Context, stop func(), o launch.Options, command []string)
 		out = os.Stderr // standard output is the command's
 	}
 	fmt.Fprintf(out, "kubeconfig: %s\nfolder: %s\n", cluster.Kubeconfig, cluster.Config.Dir)
-	if url := o.Inside.URL(); url != "" {
-		fmt.Fprintf(out, "gateway: %s\n", url)
+	for _, u := range o.Inside.URLs() {
+		fmt.Fprintf(out, "%s: %s\n", u[0], u[1])
 	}
 	fmt.Fprintf(out, "ready in %.1fs\n", time.Since(began).Seconds())
 	if len(command) == 0 {

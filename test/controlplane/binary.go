@@ -66,8 +66,7 @@ func up(t testing.TB, bin string, messages io.Writer, more ...string) (Cluster, 
 	ready := make(chan bool, 1)
 	go func() {
 		var ok bool
-		c.Gateway, ok = saysReady(stdout)
-		ready <- ok
+		ready <- c.hears(stdout)
 	}()
 	select {
 	case ok := <-ready:
@@ -83,19 +82,22 @@ func up(t testing.TB, bin string, messages io.Writer, more ...string) (Cluster, 
 	return c, err
 }
 
-// saysReady reads until the cluster says that it is ready, or is silent for
-// good. Before that it may say where it takes HTTP.
-func saysReady(out io.Reader) (gateway string, ok bool) {
+// hears reads until the cluster says that it is ready, or is silent for good.
+// Before that it may say where it takes HTTP, and where it is measured.
+func (c *Cluster) hears(out io.Reader) bool {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		if url, found := strings.CutPrefix(lines.Text(), "gateway: "); found {
-			gateway = url
+			c.Gateway = url
+		}
+		if url, found := strings.CutPrefix(lines.Text(), "prometheus: "); found {
+			c.Prometheus = url
 		}
 		if strings.HasPrefix(lines.Text(), "ready ") {
-			return gateway, true
+			return true
 		}
 	}
-	return "", false
+	return false
 }
 
 // build brings the binary up to date; when it is, that takes seconds.

@@ -43,6 +43,9 @@ type Cluster struct {
 	Pods bool
 	// Gateway is the URL where it takes HTTP; empty unless StartRouted gave it.
 	Gateway string
+	// Prometheus is the URL of the Prometheus that measures its pods; empty unless
+	// StartMeasured gave it.
+	Prometheus string
 }
 
 // Start finds or starts a cluster. One that it starts ends with the test.

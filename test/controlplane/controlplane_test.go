@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -45,15 +46,24 @@ func TestAClusterElsewhereIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestSaysReadyWaitsForTheWord(t *testing.T) {
-	if url, ok := saysReady(strings.NewReader("kubeconfig: /x\nready in 4.2s\n")); !ok || url != "" {
-		t.Error("a cluster that was ready was not seen")
-	}
-	if url, ok := saysReady(strings.NewReader("gateway: http://127.0.0.1:1\nready in 4.2s\n")); !ok || url != "http://127.0.0.1:1" {
-		t.Errorf("ready %v, and HTTP goes to %q", ok, url)
-	}
-	if _, ok := saysReady(strings.NewReader("kubeconfig: /x\nalready\n")); ok {
-		t.Error("a cluster that ended was taken for ready")
+func TestAClusterIsHeardUntilItIsReady(t *testing.T) {
+	for name, tc := range map[string]struct {
+		says  string
+		want  Cluster
+		ready bool
+	}{
+		"one that says no more":                  {"kubeconfig: /x\nready in 4.2s\n", Cluster{}, true},
+		"one that takes HTTP":                    {"gateway: http://127.0.0.1:1\nready in 4.2s\n", Cluster{Gateway: "http://127.0.0.1:1"}, true},
+		"one that takes HTTP and is measured":    {"gateway: http://127.0.0.1:1\nprometheus: http://127.0.0.1:2\nready in 4.2s\n", Cluster{Gateway: "http://127.0.0.1:1", Prometheus: "http://127.0.0.1:2"}, true},
+		"one that ends and was not ready before": {"kubeconfig: /x\nalready\n", Cluster{}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c Cluster
+			ready := c.hears(strings.NewReader(tc.says))
+			if d := cmp.Diff(tc.want, c); d != "" || ready != tc.ready {
+				t.Errorf("ready %v, want %v, %s", ready, tc.ready, d)
+			}
+		})
 	}
 }
 

@@ -10,8 +10,11 @@ import (
 )
 
 const (
-	gatewayEnv = "SLUICE_GATEWAY_URL"
-	traefik    = "bin/sluice-traefik"
+	gatewayEnv    = "SLUICE_GATEWAY_URL"
+	prometheusEnv = "SLUICE_PROMETHEUS_URL"
+	traefik       = "bin/sluice-traefik"
+	// unmeasured is what the cluster says where there is no Prometheus.
+	unmeasured = "there is no Prometheus"
 	// refused is what the cluster says where it may not have its own network.
 	refused = "network namespaces are not allowed here"
 )
@@ -28,6 +31,26 @@ func StartRouted(t testing.TB) Cluster {
 			return c
 		}
 	}
+	return routed(t)
+}
+
+// StartMeasured is StartRouted for tests that measure: Cluster.Prometheus leads to
+// a real Prometheus that asks the pods behind each Service once a second. Where
+// there is none (make prometheus fetches it) the test is skipped.
+func StartMeasured(t testing.TB) Cluster {
+	t.Helper()
+	gateway, url := os.Getenv(gatewayEnv), os.Getenv(prometheusEnv)
+	if gateway != "" && url != "" {
+		if c, ok := existing(t, os.Getenv(kubeconfigEnv)); ok {
+			c.Gateway, c.Prometheus = gateway, url
+			return c
+		}
+	}
+	return routed(t, "--prometheus")
+}
+
+func routed(t testing.TB, more ...string) Cluster {
+	t.Helper()
 	top, err := root()
 	if err != nil {
 		t.Fatal(err)
@@ -40,9 +63,12 @@ func StartRouted(t testing.TB) Cluster {
 	}
 	build(t, top)
 	var messages bytes.Buffer
-	c, err := up(t, filepath.Join(top, binary), io.MultiWriter(os.Stderr, &messages), "--dataplane", "--network", "namespace")
-	if err != nil && strings.Contains(messages.String(), refused) {
-		t.Skip(refused)
+	flags := append([]string{"--dataplane", "--network", "namespace"}, more...)
+	c, err := up(t, filepath.Join(top, binary), io.MultiWriter(os.Stderr, &messages), flags...)
+	for _, reason := range []string{refused, unmeasured} {
+		if err != nil && strings.Contains(messages.String(), reason) {
+			t.Skip(reason)
+		}
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/url"
 	"os"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 	"github.com/sluice-project/sluice/test/cluster/gateway"
 	"github.com/sluice-project/sluice/test/cluster/node"
 	"github.com/sluice-project/sluice/test/cluster/pki"
+	"github.com/sluice-project/sluice/test/cluster/prometheus"
 )
 
 const (
@@ -44,6 +46,8 @@ func Run(ctx context.Context, name string, c Config) error {
 		return runNode(ctx, c)
 	case "gateway":
 		return runGateway(ctx, c)
+	case "prometheus":
+		return runPrometheus(ctx, c)
 	}
 	return fmt.Errorf("no component %q", name)
 }
@@ -158,6 +162,20 @@ func runGateway(ctx context.Context, c Config) error {
 		return err
 	}
 	return gateway.Run(ctx, config, c.Path(pki.AdminConfig), c.Traefik)
+}
+
+func runPrometheus(ctx context.Context, c Config) error {
+	config, err := c.await(ctx, pki.AdminConfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // Prometheus is bound to it
+	defer runtime.UnlockOSThread()
+	return prometheus.Run(ctx, client, c.Path("prometheus"), c.Prometheus)
 }
 
 // Client reads a kubeconfig of the cluster. There is no limit on requests: the

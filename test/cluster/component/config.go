@@ -1,7 +1,8 @@
 // Package component runs one part of a local cluster in this process: etcd, the
-// API server, the controllers, the node or the gateway. Each part is a process of
-// its own, so that a test can kill it alone; all are the same binary, but for the
-// gateway, which becomes Traefik.
+// API server, the controllers, the node, the gateway or Prometheus. Each part is a
+// process of its own, so that a test can kill it alone; all are the same binary,
+// but for the gateway, which becomes Traefik, and the Prometheus that the last
+// one runs.
 package component
 
 import (
@@ -40,17 +41,20 @@ type Config struct {
 	Serve bool `json:"serve,omitempty"`
 	// Traefik is the gateway's program; empty: there is no gateway.
 	Traefik string `json:"traefik,omitempty"`
+	// Prometheus is the program that measures pods; empty: none does.
+	Prometheus string `json:"prometheus,omitempty"`
 }
 
 // Names are the parts that a cluster can have, in the order in which they start.
-func Names() []string { return []string{"etcd", "apiserver", "controllers", "node", "gateway"} }
+func Names() []string {
+	return []string{"etcd", "apiserver", "controllers", "node", "gateway", "prometheus"}
+}
 
 // Parts are those that this cluster has.
 func (c Config) Parts() []string {
-	if c.Traefik != "" {
-		return Names()
-	}
-	return slices.DeleteFunc(Names(), func(name string) bool { return name == "gateway" })
+	return slices.DeleteFunc(Names(), func(name string) bool {
+		return name == "gateway" && c.Traefik == "" || name == "prometheus" && c.Prometheus == ""
+	})
 }
 
 // Server is the API server's address.

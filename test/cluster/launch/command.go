@@ -9,10 +9,15 @@ import (
 	"syscall"
 
 	"github.com/sluice-project/sluice/test/cluster/gateway"
+	"github.com/sluice-project/sluice/test/cluster/prometheus"
 )
 
-// GatewayEnv tells a command where the cluster takes HTTP.
-const GatewayEnv = "SLUICE_GATEWAY_URL"
+// GatewayEnv and PrometheusEnv tell a command where the cluster takes HTTP, and
+// where its Prometheus answers.
+const (
+	GatewayEnv    = "SLUICE_GATEWAY_URL"
+	PrometheusEnv = "SLUICE_PROMETHEUS_URL"
+)
 
 // RunCommand runs a command against the cluster and gives its exit code. A
 // signal is passed on to the command; a second one kills it.
@@ -24,6 +29,9 @@ func (c *Cluster) RunCommand(argv []string) (int, error) {
 	command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "SLUICE_CLUSTER_DIR="+c.Config.Dir)
 	if c.Config.Traefik != "" {
 		command.Env = append(command.Env, GatewayEnv+"=http://"+gateway.Address())
+	}
+	if c.Config.Prometheus != "" {
+		command.Env = append(command.Env, PrometheusEnv+"=http://"+prometheus.Address())
 	}
 	command.SysProcAttr = bound(syscall.SIGKILL, false)
 	signals := make(chan os.Signal, 2)

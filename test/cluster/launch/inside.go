@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-project/sluice/test/cluster/gateway"
 	"github.com/sluice-project/sluice/test/cluster/netns"
+	"github.com/sluice-project/sluice/test/cluster/prometheus"
 )
 
 // podNet is the second octet of pod addresses in a namespace: those that
@@ -15,11 +16,12 @@ const podNet = 244
 
 // Inside is what a cluster in a network namespace has from the host's side.
 type Inside struct {
-	// API and HTTP are the host's ports for the API server and the gateway.
-	// HTTP is nil when there is no gateway.
-	API, HTTP net.Listener
-	// Traefik is the gateway's program; empty: there is no gateway.
-	Traefik string
+	// API, HTTP and Measured are the host's ports for the API server, the gateway
+	// and Prometheus. HTTP is nil when there is no gateway, Measured when there is
+	// no Prometheus.
+	API, HTTP, Measured net.Listener
+	// Traefik and Prometheus are the programs; empty: there is none.
+	Traefik, Prometheus string
 }
 
 // SetUpNetwork makes pod addresses local in this process's network namespace.
@@ -27,12 +29,16 @@ func SetUpNetwork() error {
 	return netns.SetUp(net.IPv4(10, podNet, 0, 1), net.CIDRMask(16, 32))
 }
 
-// URL is where the host reaches the gateway; empty if there is none.
-func (in *Inside) URL() string {
-	if in == nil || in.HTTP == nil {
-		return ""
+// URLs are what the host reaches and where, in the order in which it is told.
+func (in *Inside) URLs() [][2]string {
+	var out [][2]string
+	if in != nil && in.HTTP != nil {
+		out = append(out, [2]string{"gateway", "http://" + in.HTTP.Addr().String()})
 	}
-	return "http://" + in.HTTP.Addr().String()
+	if in != nil && in.Measured != nil {
+		out = append(out, [2]string{"prometheus", "http://" + in.Measured.Addr().String()})
+	}
+	return out
 }
 
 func (in *Inside) apiPort() int { return in.API.Addr().(*net.TCPAddr).Port }
@@ -44,5 +50,8 @@ func (c *Cluster) forward(in *Inside) {
 	go netns.Forward(ctx, in.API, net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Config.Port)))
 	if in.HTTP != nil {
 		go netns.Forward(ctx, in.HTTP, gateway.Address())
+	}
+	if in.Measured != nil {
+		go netns.Forward(ctx, in.Measured, prometheus.Address())
 	}
 }

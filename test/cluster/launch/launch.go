@@ -25,6 +25,7 @@ import (
 	"github.com/sluice-project/sluice/test/cluster/controllers"
 	"github.com/sluice-project/sluice/test/cluster/gateway"
 	"github.com/sluice-project/sluice/test/cluster/pki"
+	"github.com/sluice-project/sluice/test/cluster/prometheus"
 )
 
 // NodeName is the name of a cluster's one node.
@@ -128,7 +129,7 @@ func (c *Cluster) addresses(in *Inside) error {
 	first, wanted := rand.IntN(254), 0
 	if in != nil {
 		first, wanted = podNet-1, in.apiPort()
-		c.Config.Serve, c.Config.Traefik = true, in.Traefik
+		c.Config.Serve, c.Config.Traefik, c.Config.Prometheus = true, in.Traefik, in.Prometheus
 	}
 	port, release, err := reservePort(wanted)
 	if err != nil {
@@ -243,7 +244,12 @@ func (c *Cluster) missing(ctx context.Context, config *rest.Config, client kuber
 		}
 	}
 	if c.Config.Traefik != "" {
-		return gateway.Missing(ctx, config)
+		if missing := gateway.Missing(ctx, config); missing != "" {
+			return missing
+		}
+	}
+	if c.Config.Prometheus != "" {
+		return prometheus.Missing(ctx)
 	}
 	return ""
 }

@@ -25,8 +25,8 @@ const (
 	PodHeader     = "X-Pod"
 )
 
-// CountPath answers with the number of requests to all other paths, also those
-// that failed.
+// CountPath answers with the number of requests to all other paths but
+// MetricsPath, also those that failed.
 const CountPath = "/-/requests"
 
 // headerLimit bounds the time in which a client must send its request's head.
@@ -51,11 +51,12 @@ type Server struct {
 	mu     sync.Mutex
 	script Script
 	count  int
+	codes  map[int]int // answers by status
 }
 
 // Listen starts a server on the ports of an address; all of them or none.
 func Listen(ip string, ports []int32, script Script) (*Server, error) {
-	s := &Server{script: script}
+	s := &Server{script: script, codes: map[int]int{http.StatusOK: 0, http.StatusInternalServerError: 0}}
 	s.http = http.Server{Handler: s, ReadHeaderTimeout: headerLimit, ErrorLog: log.Default()}
 	var listeners []net.Listener
 	for _, port := range ports {
@@ -115,8 +116,12 @@ func (s *Server) requests() int {
 
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) {
-	if q.URL.Path == CountPath {
+	switch q.URL.Path {
+	case CountPath:
 		fmt.Fprintln(w, s.requests())
+		return
+	case MetricsPath:
+		s.expose(w)
 		return
 	}
 	script, fails := s.next()
@@ -131,10 +136,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	}
 	w.Header().Set(VersionHeader, script.Version)
 	w.Header().Set(PodHeader, script.Pod)
-	switch {
-	case !script.Ready:
+	defer func() { s.answered(code(script, fails)) }()
+	switch code(script, fails) {
+	case http.StatusServiceUnavailable:
 		http.Error(w, script.Pod+" is not ready", http.StatusServiceUnavailable)
-	case fails:
+	case http.StatusInternalServerError:
 		http.Error(w, script.Pod+" fails as scripted", http.StatusInternalServerError)
 	default:
 		fmt.Fprintf(w, "%s from %s\n", script.Version, script.Pod)

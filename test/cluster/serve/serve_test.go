@@ -56,6 +56,29 @@ func TestAnswersTellVersionAndPod(t *testing.T) {
 	}
 }
 
+func TestAnswersAreCountedByStatus(t *testing.T) {
+	s, url := start(t, Script{Ready: true, Errors: 25})
+	for range 8 {
+		get(t, url)
+	}
+	s.Set(Script{})
+	get(t, url)
+	const want = `# HELP http_requests_total Requests that were answered.
+# TYPE http_requests_total counter
+http_requests_total{code="200"} 6
+http_requests_total{code="500"} 2
+http_requests_total{code="503"} 1
+`
+	for range 2 { // asking changes nothing
+		if _, got := get(t, url+MetricsPath); got != want {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+	if _, body := get(t, url+CountPath); strings.TrimSpace(body) != "9" {
+		t.Errorf("%q requests were counted", body)
+	}
+}
+
 func TestErrorsComeEvenly(t *testing.T) {
 	for percent, want := range map[int]int{0: 0, 10: 10, 33: 33, 100: 100} {
 		s := &Server{script: Script{Errors: percent}}
