@@ -65,7 +65,6 @@ func up(t testing.TB, bin string, messages io.Writer, more ...string) (Cluster, 
 	c := Cluster{Kubeconfig: kubeconfig, Pods: true}
 	ready := make(chan bool, 1)
 	go func() {
-		var ok bool
 		ready <- c.hears(stdout)
 	}()
 	select {
