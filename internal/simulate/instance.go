@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -21,6 +22,7 @@ import (
 	"github.com/sluice-project/sluice/internal/reconcile"
 	"github.com/sluice-project/sluice/internal/router"
 	"github.com/sluice-project/sluice/internal/simulate/laws"
+	"github.com/sluice-project/sluice/internal/simulate/provider"
 	"github.com/sluice-project/sluice/internal/simulate/script"
 	"github.com/sluice-project/sluice/internal/simulate/store"
 )
@@ -46,12 +48,20 @@ type instance struct {
 	alive bool
 	// plans are the last plans, to tell what is expected.
 	plans map[types.NamespacedName]*reconcile.Plan
-	// next is when each rollout is due.
-	next map[types.NamespacedName]time.Time
+	// next is when each object is due.
+	next map[work]time.Time
+	// asker asks the providers for this process.
+	asker *provider.Asker
 	// last is when the last event of a kind arrives: events keep their order.
 	last map[plan.Kind]time.Time
 	// routes are the objects that the routers of each rollout were read from.
 	routes map[types.NamespacedName][]router.Key
+}
+
+// work is an object that a loop looks at.
+type work struct {
+	kind plan.Kind
+	types.NamespacedName
 }
 
 // lease is the time that is left to write.
@@ -66,7 +76,7 @@ type died struct{}
 func (w *World) startInstance(l lease, view *store.View) *instance {
 	i := &instance{
 		w: w, lease: l, alive: true, view: view.Sharing(),
-		next: map[types.NamespacedName]time.Time{}, last: map[plan.Kind]time.Time{},
+		next: map[work]time.Time{}, last: map[plan.Kind]time.Time{},
 		plans: map[types.NamespacedName]*reconcile.Plan{}, routes: map[types.NamespacedName][]router.Key{},
 	}
 	i.view.Index(observe.IndexOwner, observe.OwnerIndex)
@@ -80,12 +90,19 @@ func (w *World) startInstance(l lease, view *store.View) *instance {
 		OnPass: i.passed,
 		Log:    logr.Discard(),
 	}
+	i.asker = w.providers.Asker(func(run types.NamespacedName) { i.enqueueOf(plan.KindAnalysisRun, run) })
 	w.instances = append(w.instances, i)
 	w.started++
-	for _, o := range w.store.All(plan.KindRollout) {
-		i.enqueue(client.ObjectKeyFromObject(o))
-	}
+	i.enqueueAll(plan.KindRollout)
+	i.enqueueAll(plan.KindAnalysisRun)
+	i.enqueueAll(plan.KindExperiment)
 	return i
+}
+
+func (i *instance) enqueueAll(kind plan.Kind) {
+	for _, o := range i.w.store.All(kind) {
+		i.enqueueOf(kind, client.ObjectKeyFromObject(o))
+	}
 }
 
 // leader is the controller that may write; nil between a crash and a restart.
@@ -134,6 +151,7 @@ func (w *World) startAgain(l lease) {
 
 func (i *instance) stop() {
 	i.alive = false
+	i.asker.Close()
 	for n, other := range i.w.instances {
 		if other == i {
 			i.w.instances = append(i.w.instances[:n:n], i.w.instances[n+1:]...)
@@ -144,9 +162,7 @@ func (i *instance) stop() {
 
 // heard has a watch event arrive after its delay, never before an earlier one.
 func (i *instance) heard(e *store.Event) {
-	switch e.Kind {
-	case plan.KindRollout, plan.KindReplicaSet, plan.KindService, plan.KindRouter:
-	default:
+	if e.Kind == plan.KindPod || !slices.Contains(watched(), e.Kind) {
 		return
 	}
 	w := i.w
@@ -171,8 +187,9 @@ func (i *instance) heard(e *store.Event) {
 // relist brings a kind up to date and looks at everything again.
 func (i *instance) relist(kind plan.Kind) {
 	i.view.Resync(kind)
-	for _, o := range i.w.store.All(plan.KindRollout) {
-		i.enqueue(client.ObjectKeyFromObject(o))
+	i.enqueueAll(plan.KindRollout)
+	if kind == plan.KindAnalysisRun || kind == plan.KindExperiment {
+		i.enqueueAll(kind)
 	}
 }
 
@@ -192,8 +209,8 @@ func (i *instance) concern(e *store.Event) {
 		i.concernRoute(obj)
 	case *appsv1.ReplicaSet:
 		if owner := metav1.GetControllerOfNoCopy(obj); owner != nil {
-			if owner.Kind == v1alpha1.KindRollout {
-				i.enqueue(types.NamespacedName{Namespace: e.Key.Namespace, Name: owner.Name})
+			if owner.Kind == v1alpha1.KindRollout || owner.Kind == v1alpha1.KindExperiment {
+				i.enqueueOf(plan.Kind(owner.Kind), types.NamespacedName{Namespace: e.Key.Namespace, Name: owner.Name})
 			}
 			return
 		}
@@ -210,6 +227,8 @@ func (i *instance) concern(e *store.Event) {
 			}
 			return obj.Annotations[v1alpha1.AnnotationManagedBy] == ro.Name
 		})
+	default:
+		i.concernProof(e)
 	}
 }
 
@@ -221,28 +240,31 @@ func (i *instance) each(concerned func(*v1alpha1.Rollout) bool) {
 	}
 }
 
-func (i *instance) enqueue(key types.NamespacedName) { i.due(key, i.w.line.Now().Add(queueDelay)) }
+func (i *instance) enqueue(key types.NamespacedName) { i.enqueueOf(plan.KindRollout, key) }
 
-// due has a pass over the rollout at a time, unless one comes sooner.
-func (i *instance) due(key types.NamespacedName, at time.Time) {
-	if t, ok := i.next[key]; ok && !at.Before(t) {
+func (i *instance) enqueueOf(kind plan.Kind, key types.NamespacedName) {
+	i.due(work{kind, key}, i.w.line.Now().Add(queueDelay))
+}
+
+// due has a pass over the object at a time, unless one comes sooner.
+func (i *instance) due(of work, at time.Time) {
+	if t, ok := i.next[of]; ok && !at.Before(t) {
 		return
 	}
-	i.next[key] = at
+	i.next[of] = at
 	i.w.line.At(at, func() {
-		if i.alive && i.next[key].Equal(at) {
-			delete(i.next, key)
-			i.run(key)
+		if i.alive && i.next[of].Equal(at) {
+			delete(i.next, of)
+			i.run(of)
 		}
 	})
 }
 
 // run is one pass. A process that dies in it leaves nothing behind but its
 // writes.
-func (i *instance) run(key types.NamespacedName) {
+func (i *instance) run(of work) {
 	w := i.w
-	w.passes++
-	i.pass = &laws.Pass{Key: key, At: w.line.Now(), View: i.view}
+	i.pass = &laws.Pass{Kind: of.kind, Key: of.NamespacedName, At: w.line.Now(), View: i.view}
 	defer func() {
 		i.pass = nil
 		if r := recover(); r != nil {
@@ -252,7 +274,14 @@ func (i *instance) run(key types.NamespacedName) {
 			w.crash(i)
 		}
 	}()
-	out := i.loop.Rollout(context.Background(), key, w.line.Now())
+	var out reconcile.Outcome
+	switch of.kind {
+	case plan.KindRollout:
+		w.passes++
+		out = i.loop.Rollout(context.Background(), of.NamespacedName, w.line.Now())
+	default:
+		return
+	}
 	if !w.unjudged {
 		w.judge.Ended(i.pass, out)
 	}
@@ -261,7 +290,7 @@ func (i *instance) run(key types.NamespacedName) {
 		if floor := w.line.Now().Add(queueDelay); at.Before(floor) {
 			at = floor
 		}
-		i.due(key, at)
+		i.due(of, at)
 	}
 }
 

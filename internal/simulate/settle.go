@@ -48,6 +48,7 @@ func (w *World) Settle(ctx context.Context) {
 func (w *World) healFaults() {
 	until := w.line.Now()
 	w.plane.Heal()
+	w.providers.Heal()
 	w.faults.refuse, w.faults.stale, w.faults.conflict, w.faults.crash = nil, nil, 0, 0
 	for k := range w.faults.drop {
 		delete(w.faults.drop, k)

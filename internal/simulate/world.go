@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-project/sluice/internal/simulate/dataplane"
 	"github.com/sluice-project/sluice/internal/simulate/laws"
 	"github.com/sluice-project/sluice/internal/simulate/model"
+	"github.com/sluice-project/sluice/internal/simulate/provider"
 	"github.com/sluice-project/sluice/internal/simulate/script"
 	"github.com/sluice-project/sluice/internal/simulate/store"
 	"github.com/sluice-project/sluice/internal/simulate/timeline"
@@ -54,7 +55,9 @@ type World struct {
 	user    *store.Client
 	judge   *laws.Judge
 	plane   *dataplane.Plane
-	routers []router.Adapter
+	// providers answer the questions of metrics.
+	providers *provider.Model
+	routers   []router.Adapter
 	// shares are the last that were told of each rollout.
 	shares map[types.NamespacedName]string
 	// flows counts the times at which what proxies do has changed.
@@ -92,6 +95,7 @@ func New(o Options) *World {
 	w.line = timeline.New(w.start, order)
 	w.store = store.New(w.line.Now)
 	w.judge = laws.NewJudge(w.store, w.line.Now)
+	w.useProviders(o.Seed)
 	w.usePlane(registry.All(router.Options{}), o.Seed)
 	w.judge.Routers = w.routers
 	w.trace.world = w
@@ -283,7 +287,8 @@ func (w *World) Inject(f script.Fault) error {
 
 // watched are the kinds that the controller's cache holds.
 func watched() []plan.Kind {
-	return []plan.Kind{plan.KindRollout, plan.KindReplicaSet, plan.KindService, plan.KindRouter}
+	return []plan.Kind{plan.KindRollout, plan.KindReplicaSet, plan.KindService, plan.KindRouter,
+		plan.KindAnalysisRun, plan.KindExperiment, plan.KindAnalysisTemplate, plan.KindClusterAnalysisTemplate}
 }
 
 func concerned(f script.Fault) []plan.Kind {

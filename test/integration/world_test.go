@@ -29,6 +29,7 @@ type world struct {
 	via       *recorder
 	changes   <-chan struct{}
 	told      *told
+	metrics   *metrics
 
 	mu      sync.Mutex
 	wishes  map[string]string // by image
@@ -39,8 +40,10 @@ type world struct {
 // newWorld makes the world of a namespace; it lasts as long as the context.
 func newWorld(ctx context.Context, c *cluster, namespace string, via *recorder) *world {
 	w := &world{ctx: ctx, cluster: c, namespace: namespace, via: via, wishes: map[string]string{}, used: map[string]bool{}, changed: map[string]bool{}}
+	w.metrics = serveMetrics()
+	context.AfterFunc(ctx, w.metrics.server.Close)
 	w.told = &told{counts: map[types.UID]int32{}, events: map[string][]script.Event{}}
-	changes := c.changes(ctx, namespace, &v1alpha1.RolloutList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{})
+	changes := c.changes(ctx, namespace, &v1alpha1.RolloutList{}, &appsv1.ReplicaSetList{}, &corev1.PodList{}, &v1alpha1.AnalysisRunList{})
 	w.changes = changes
 	go c.listen(ctx, namespace, w.told, func() { signal(changes) })
 	return w

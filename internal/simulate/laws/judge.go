@@ -20,6 +20,8 @@ import (
 
 // Pass is one pass of a controller, as far as it has come.
 type Pass struct {
+	// Kind is the kind of the object; empty for a rollout.
+	Kind plan.Kind
 	Key  types.NamespacedName
 	At   time.Time
 	View *store.View

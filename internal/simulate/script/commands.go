@@ -172,7 +172,9 @@ func (r *Runner) meddle(ctx context.Context, m meddle) error {
 		if obj == nil {
 			obj = emptyRoute(m.key)
 		}
-		obj.SetNamespace(r.Namespace)
+		if m.key != "ClusterAnalysisTemplate" {
+			obj.SetNamespace(r.Namespace)
+		}
 		obj.SetName(m.value)
 		return c.Delete(ctx, obj)
 	}
