@@ -90,8 +90,11 @@ type TemplateStatus struct {
 	Status TemplateStatusCode `json:"status,omitempty"`
 	// Why the status is what it is.
 	Message string `json:"message,omitempty"`
-	// When the number of pods changed last; the deadline counts from here.
+	// When the set last came closer to its size; the deadline counts from here.
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
+	// How far the set has come: pods that exist, that are ready and that are
+	// available, added up. Pods that come back to where they were are no progress.
+	Progressed int32 `json:"progressed,omitempty"`
 	// Name of the Service, if there is one.
 	ServiceName string `json:"serviceName,omitempty"`
 	// Hash of the set.
