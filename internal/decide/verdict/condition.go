@@ -15,8 +15,8 @@ const (
 	maxText = 4096
 	// maxNodes is how many nodes its tree may have.
 	maxNodes = 1000
-	// maxSteps is what one evaluation may cost, in steps of some ten nanoseconds.
-	maxSteps = 2_000_000
+	// maxSteps is what one evaluation may cost, in steps of up to 100 ns.
+	maxSteps = 1_000_000
 	// maxMemory is how many elements of lists it may make.
 	maxMemory = 250_000
 	// maxDepth is how deep a value may nest where it is walked as a whole.
@@ -53,14 +53,14 @@ func Compile(text string) (*Condition, error) {
 	if err := readable(text); err != nil {
 		return nil, err
 	}
+	if err := spelled(text); err != nil {
+		return nil, err
+	}
 	// The first reading judges the text as it was written, with the signatures that
 	// its author knows.
 	asWritten, err := expr.Compile(text, append(append(language(), expr.AsBool()), written()...)...)
 	if err != nil {
 		return nil, explain(text, err)
-	}
-	if err := spelled(text, asWritten.Node()); err != nil {
-		return nil, err
 	}
 	// The second makes every operation pay for what it does.
 	metered, err := expr.Compile(text, append(language(), append(paying(), expr.Patch(patcher{}))...)...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/expr-lang/expr/file"
 )
@@ -121,17 +122,28 @@ func lacking(c *Condition, said saying, shown func() string) Judgement {
 func (c *Condition) asksFor(kinds aspect) bool { return kinds&^c.asks == 0 }
 
 // quoted is the condition on one line, cut.
-func (c *Condition) quoted() string { return `"` + oneLine(c.text) + `"` }
+func (c *Condition) quoted() string { return quoted(c.text) }
 
-func oneLine(s string) string { return cut(strings.Join(strings.Fields(s), " "), maxShown) }
+func quoted(s string) string { return `"` + oneLine(s) + `"` }
+
+// oneLine is a text without line breaks and control characters, cut.
+func oneLine(s string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(cut(s, 2*maxShown), "\uFFFD"))
+	return cut(strings.Join(strings.Fields(printable), " "), maxShown)
+}
 
 // shownValue is the value in a message.
 func shownValue(s Sample) string {
 	if s.Text != "" {
-		return oneLine(strings.ToValidUTF8(s.Text, "\uFFFD"))
+		return oneLine(s.Text)
 	}
 	if text, ok := s.Value.(string); ok {
-		return `"` + oneLine(Text(text)) + `"`
+		return quoted(text)
 	}
 	return oneLine(Text(s.Value))
 }
@@ -191,5 +203,13 @@ func plain(err error) string {
 		message = at.Message
 	}
 	message, _, _ = strings.Cut(message, "\n")
+	switch {
+	case strings.Contains(message, "memory budget exceeded"):
+		message = errCost.Error()
+	case strings.Contains(message, "integer divide by zero"):
+		message = "a whole number is divided by zero"
+	case strings.HasPrefix(message, "interface conversion: "):
+		message = "a value has another type than is needed: " + strings.ReplaceAll(strings.TrimPrefix(message, "interface conversion: "), "interface {}", "the value")
+	}
 	return cut(strings.ToValidUTF8(message, "\uFFFD"), maxShown)
 }

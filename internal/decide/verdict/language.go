@@ -44,10 +44,10 @@ func paying() []expr.Option {
 		metered("..", new(func(any, any, any) any), two((*meter).span)),
 		metered("in", new(func(any, any, any) bool), two((*meter).in)),
 		metered("matches", new(func(any, any, any) bool), two((*meter).matches)),
-		metered("now", new(func(any) any), func(m *meter, _ []any) (any, error) { return m.now() }),
-		metered("repeat", new(func(any, any, any) any), two((*meter).repeat)),
-		metered("replace", new(func(any, any, any, any, any) any), replace),
-		metered("join", new(func(any, any, any) any), two((*meter).join)),
+		metered(fnNow, new(func(any) any), func(m *meter, _ []any) (any, error) { return m.now() }),
+		metered(fnRepeat, new(func(any, any, any) any), two((*meter).repeat)),
+		metered(fnReplace, new(func(any, any, any, any, any) any), replace),
+		metered(fnJoin, new(func(any, any, any) any), two((*meter).join)),
 	}
 	for _, name := range []string{"contains", "startsWith", "endsWith"} {
 		options = append(options, metered(name, new(func(any, any, any) bool), two(textOperator(name))))

@@ -13,6 +13,12 @@ const (
 	fnWalk   = "pay for the items of"
 	fnWeigh  = "pay for the whole of"
 	fnSquare = "pay for the square of"
+	// These have names of their own, so that the parser still knows the functions
+	// of the language.
+	fnNow     = "metered now"
+	fnRepeat  = "metered repeat"
+	fnReplace = "metered replace"
+	fnJoin    = "metered join"
 	// ofItems marks a comparison inside of all, any, filter and the like.
 	ofItems = " of items"
 )
@@ -114,27 +120,29 @@ func patchBuiltin(node *ast.Node, n *ast.BuiltinNode) {
 		each(fnSquare)
 	case "first", "last", "get", "take", "keys", "values", "toPairs", "fromPairs", "reverse", "concat", "len":
 		pay(fnWalk, 2)
-	case "sort", "median", "toJSON", "fromJSON":
+	case "sort", "median", "toJSON":
 		pay(fnWeigh, 16)
+	case "fromJSON":
+		pay(fnWeigh, 64)
 	case "date", "timezone":
 		// A time zone is looked up in a data base.
 		if len(n.Arguments) > 0 {
 			n.Arguments[0] = call(fnWeigh, n.Arguments[0], &ast.IntegerNode{Value: 500})
 		}
 	case "now":
-		ast.Patch(node, call("now"))
+		ast.Patch(node, call(fnNow))
 	case "repeat":
-		ast.Patch(node, call("repeat", n.Arguments...))
+		ast.Patch(node, call(fnRepeat, n.Arguments...))
 	case "replace":
 		if len(n.Arguments) == 3 {
 			n.Arguments = append(n.Arguments, &ast.IntegerNode{Value: -1})
 		}
-		ast.Patch(node, call("replace", n.Arguments...))
+		ast.Patch(node, call(fnReplace, n.Arguments...))
 	case "join":
 		if len(n.Arguments) == 1 {
 			n.Arguments = append(n.Arguments, &ast.StringNode{})
 		}
-		ast.Patch(node, call("join", n.Arguments...))
+		ast.Patch(node, call(fnJoin, n.Arguments...))
 	default:
 		pay(fnWeigh, 4)
 	}

@@ -7,7 +7,9 @@ import (
 
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/builtin"
+	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/parser"
 )
 
 // readable refuses what is not worth reading.
@@ -18,37 +20,55 @@ func readable(text string) error {
 	case len(text) > maxText:
 		return fmt.Errorf("the condition has %d bytes, and may have %d: let the query or the service do the computing", len(text), maxText)
 	case strings.Contains(text, "{{"):
-		return fmt.Errorf("condition %q has a placeholder that was not filled in: each {{args.NAME}} needs an argument of that name", cut(text, 200))
+		return fmt.Errorf("condition %s has a placeholder that was not filled in: each {{args.NAME}} needs an argument of that name", quoted(text))
 	}
 	return nil
 }
 
-// spelled refuses what the language would allow and the conditions do not.
-func spelled(text string, tree ast.Node) error {
+// spelled refuses what the language would allow and the conditions do not. It
+// comes before the compiler, which would unroll any regular expression.
+func spelled(text string) error {
+	config := conf.CreateNew()
+	config.MaxNodes = maxNodes
+	tree, err := parser.ParseWithConfig(text, config)
+	if err != nil {
+		return explain(text, err)
+	}
 	v := &speller{}
-	ast.Walk(&tree, v)
+	ast.Walk(&tree.Node, v)
 	if v.err != nil {
-		return fmt.Errorf("condition %q: %w", cut(text, 200), v.err)
+		return fmt.Errorf("condition %s: %w", quoted(text), v.err)
 	}
 	return nil
 }
 
-type speller struct{ err error }
+// speller collects the first error, and the states of all regular expressions.
+type speller struct {
+	err    error
+	states int
+}
 
 func (v *speller) Visit(node *ast.Node) {
+	if v.err != nil {
+		return
+	}
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
 		if n.Value == "$env" {
 			v.err = errors.New("unknown name $env: the answer of the provider is called result")
 		}
 	case *ast.BinaryNode:
-		if n.Operator != "matches" {
+		text, ok := n.Right.(*ast.StringNode)
+		if n.Operator != "matches" || !ok {
 			return
 		}
-		if text, ok := n.Right.(*ast.StringNode); ok {
-			if _, err := newPattern(text.Value); err != nil {
-				v.err = err
-			}
+		p, err := newPattern(text.Value)
+		if err != nil {
+			v.err = err
+			return
+		}
+		if v.states += p.states; v.states > maxStates {
+			v.err = fmt.Errorf("its regular expressions have more than %d states together", maxStates)
 		}
 	case *ast.BuiltinNode:
 		if n.Name == "now" && len(n.Arguments) > 0 {
@@ -73,7 +93,7 @@ func explain(text string, err error) error {
 	if hint := hintFor(text, message); hint != "" {
 		message += ": " + hint
 	}
-	return fmt.Errorf("condition %q%s: %s", cut(text, 200), where, message)
+	return fmt.Errorf("condition %s%s: %s", quoted(text), where, message)
 }
 
 // hintFor says what would be right, where that can be known.
