@@ -40,6 +40,9 @@ type Source struct {
 	PodsAlways bool
 	// Routers are the kinds of router that are known.
 	Routers []router.Adapter
+	// NoClusterTemplates is set where only one namespace may be read: then there are
+	// no ClusterAnalysisTemplates.
+	NoClusterTemplates bool
 	// Together reads the objects of a router at the same time instead of one after
 	// the other: a look then takes one round trip.
 	Together bool
@@ -85,8 +88,11 @@ type memory struct {
 	template   rollout.Template
 	selector   labels.Selector
 	problems   []rollout.Problem
-	// services are the places of the spec that name a Service.
+	// services are the places of the spec that name a Service, places those that
+	// name templates of analyses, and merged what these came to.
 	services []serviceField
+	places   []asked
+	merged   *merged
 	// ofOwner and ofNobody list the sets under the rollout's name and under none.
 	ofOwner, ofNobody []client.ListOption
 	// owned and orphans are the lists of one look, kept for the room they take.
@@ -101,7 +107,9 @@ type view struct {
 	reader  client.Reader
 	live    client.Reader
 	indexed bool
-	fields  []serviceField
+	// oneNamespace tells that cluster-wide objects may not be read.
+	oneNamespace bool
+	fields       []serviceField
 	// ofOwner and ofNobody list what is indexed under the rollout and under none.
 	ofOwner, ofNobody []client.ListOption
 	// owned and orphans are the lists of one look, kept for the room they take.
@@ -111,7 +119,7 @@ type view struct {
 // Rollout observes one rollout. Errors are ErrStale (look again shortly),
 // NotFound (the rollout is gone), or those of the reader.
 func (s *Source) Rollout(ctx context.Context, key types.NamespacedName, now time.Time) (*Observation, error) {
-	v := view{reader: s.Reader, live: s.liveReader(), indexed: s.Indexed}
+	v := view{reader: s.Reader, live: s.liveReader(), indexed: s.Indexed, oneNamespace: s.NoClusterTemplates}
 	o := &Observation{}
 	if s.Guard != nil {
 		var stale *StaleError
@@ -167,6 +175,9 @@ func (s *Source) fill(ctx context.Context, v view, o *Observation, now time.Time
 	if err := v.judge(ctx, &o.Observed, m.problems); err != nil {
 		return err
 	}
+	if err := v.proof(ctx, o, m); err != nil {
+		return err
+	}
 	if err := s.routes(ctx, o, m, now); err != nil {
 		return err
 	}
@@ -215,7 +226,7 @@ func (m *memory) identify(ro *v1alpha1.Rollout) rollout.Template {
 	if c := ro.Spec.Strategy.Canary; c != nil {
 		m.template.StepsHash = identity.StepsHash(c.Steps)
 	}
-	m.problems, m.selector, m.services = ofSpec(ro), selectorOf(ro), serviceFields(ro)
+	m.problems, m.selector, m.services, m.places = ofSpec(ro), selectorOf(ro), serviceFields(ro), places(ro)
 	m.generation, m.collision = ro.Generation, collision
 	return m.template
 }

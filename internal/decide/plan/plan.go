@@ -260,6 +260,7 @@ const (
 	RankSwitch
 	RankWeight
 	RankStepCompleted
+	RankRun
 	RankPauseChanged
 	RankAborted
 	RankCompleted

@@ -57,7 +57,7 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	if r.PodHash == v.hash() {
 		r = command(v, r)
 	}
-	r = hold(v, begin(v, r))
+	r = verdicts(v, hold(v, begin(v, r)))
 	r.Invalid = false
 	r, progressed := measure(v, r)
 	r = witness(v, r)
@@ -90,6 +90,9 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	w.add(patches, scalingNotes(v, patches))
 	w.add(evictions, nil)
 	w.add(forget(v), nil)
+	w.add(begun(v, &r), nil)
+	w.add(ended(v, &r), nil)
+	w.add(forgotten(v, &r), nil)
 	if r = rewound(v, r); r.Completed {
 		r.Clock = nil
 	}

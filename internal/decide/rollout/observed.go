@@ -39,6 +39,8 @@ type Observed struct {
 	Leaving []Leaving
 	// LoadBalancers are those behind the entrances, where they are looked at.
 	LoadBalancers []v1alpha1.ALBStatus
+	// Proof is what was observed of runs and their templates.
+	Proof
 	// Failure is the write that keeps failing; nil when the last pass went well.
 	Failure *Failure
 }

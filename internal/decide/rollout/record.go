@@ -65,6 +65,7 @@ func start(v *view) record {
 	if st.CurrentStepIndex != nil {
 		r.StepIndex = min(max(0, *st.CurrentStepIndex), v.stepCount())
 	}
+	r.Runs = adopted(st, r.StepIndex)
 	if st.ControllerPause && len(st.PauseConditions) == 0 {
 		// Released by a user just before the hand-over: the field differs from
 		// what its controller had written, which is a command.
@@ -134,6 +135,7 @@ func again(r record) record {
 	if r.Aborted {
 		r.Attempt++
 		r.Hold = nil // what is held from here on is what the abort left
+		r.Runs = nil // and every verdict was of the attempt before
 	}
 	r.Aborted, r.AbortedAt, r.AbortReason = false, nil, ""
 	r.Pauses, r.Clock, r.PromoteFull = nil, nil, false
@@ -171,11 +173,13 @@ func resume(v *view, r record) record {
 			break
 		}
 	}
+	r.without(func(x *v1alpha1.RunRecord) bool { return bad(x.Phase) }) // what a person has passed is measured anew
 	r.Pauses, r.Clock, r.moved = nil, nil, true
 	return r
 }
 
 func moveTo(r record, step int32) record {
+	r.leaveStep()
 	r.StepIndex, r.Pauses, r.Clock, r.moved = step, nil, nil, true
 	return r
 }
@@ -194,7 +198,8 @@ func begin(v *view, r record) record {
 	if sameRevision && r.StepHash == v.o.Template.StepsHash {
 		return r
 	}
-	next := v1alpha1.RolloutProgress{PodHash: v.hash(), Attempt: 1, StepHash: v.o.Template.StepsHash, Replicas: r.Replicas, Traffic: r.Traffic}
+	next := v1alpha1.RolloutProgress{PodHash: v.hash(), Attempt: 1, StepHash: v.o.Template.StepsHash, Replicas: r.Replicas, Traffic: r.Traffic,
+		RunsStarted: r.RunsStarted}
 	if sameRevision {
 		next.Attempt, next.Completed, next.UserPaused = max(1, r.Attempt), r.Completed, r.UserPaused
 		next.Aborted, next.AbortedAt, next.AbortReason = r.Aborted, r.AbortedAt, r.AbortReason
@@ -250,12 +255,12 @@ func hold(v *view, r record) record {
 // at most one step a pass, then promotion.
 func advance(v *view, r record) record {
 	switch {
-	case v.ro.Spec.Paused || r.Aborted || v.current == nil:
+	case v.ro.Spec.Paused || r.Aborted || v.current == nil || held(&r):
 	case v.settled() || v.first:
 		r = promote(v, r)
 	case r.StepIndex < v.stepCount():
 		r = step(v, r)
-	case v.routed && !reached(v, r):
+	case v.routed && !reached(v, r) || !cleared(v, &r):
 	case v.routed || v.current.Available >= v.whole() && v.current.Spec == v.whole():
 		r = promote(v, r)
 	}
@@ -268,7 +273,7 @@ func advance(v *view, r record) record {
 func step(v *view, r record) record {
 	s := v.steps()[r.StepIndex]
 	if s.Pause == nil {
-		if reached(v, r) {
+		if reached(v, r) && satisfied(&r, s) {
 			return completeStep(v, r)
 		}
 		return r
@@ -284,9 +289,21 @@ func step(v *view, r record) record {
 	return r
 }
 
-// pauseEnd is when the timed pause that the release is in ends.
+// satisfied tells that a step which asks for proof has its explicit pass.
+func satisfied(r *record, s v1alpha1.CanaryStep) bool {
+	switch {
+	case s.Analysis != nil:
+		return r.passed(Place{v1alpha1.RunStep, r.StepIndex})
+	case s.Experiment != nil:
+		return r.passed(Place{v1alpha1.RunExperiment, r.StepIndex})
+	}
+	return true
+}
+
+// pauseEnd is when the timed pause that the release is in ends. It ends no hold
+// by a verdict.
 func pauseEnd(v *view, r *record) (end time.Time, timed bool) {
-	if len(r.Pauses) == 0 || r.StepIndex >= v.stepCount() {
+	if len(r.Pauses) == 0 || r.StepIndex >= v.stepCount() || held(r) {
 		return end, false
 	}
 	p := v.steps()[r.StepIndex].Pause
@@ -327,7 +344,7 @@ func promote(v *view, r record) record {
 		r.moved = true
 		r.pingPong = turned(v, r.pingPong)
 	}
-	r.stable, r.StepIndex, r.PromoteFull, r.Pauses = hash, v.stepCount(), false, nil
+	r.stable, r.StepIndex, r.PromoteFull, r.Pauses, r.Runs = hash, v.stepCount(), false, nil, nil
 	return r
 }
 

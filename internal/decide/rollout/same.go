@@ -51,6 +51,7 @@ func sameRecord(a, b *v1alpha1.RolloutProgress) bool {
 		(a.Clock == b.Clock || a.Clock != nil && b.Clock != nil && *a.Clock == *b.Clock) &&
 		(a.Hold == b.Hold || a.Hold != nil && b.Hold != nil && *a.Hold == *b.Hold) &&
 		(a.Restart == b.Restart || reflect.DeepEqual(a.Restart, b.Restart)) &&
+		a.RunsStarted == b.RunsStarted && slices.Equal(a.Runs, b.Runs) &&
 		(a.Traffic == b.Traffic || reflect.DeepEqual(a.Traffic, b.Traffic))
 }
 

@@ -36,6 +36,11 @@ func derive(v *view, r *record, progressed bool) v1alpha1.RolloutStatus {
 		st.CurrentStepIndex = &index
 	}
 	st.Canary.StablePingPong = r.pingPong
+	st.Canary.CurrentStepAnalysisRunStatus = runStatus(r, v1alpha1.RunStep)
+	st.Canary.CurrentBackgroundAnalysisRunStatus = runStatus(r, v1alpha1.RunBackground)
+	if e := runStatus(r, v1alpha1.RunExperiment); e != nil && !e.Status.Completed() {
+		st.Canary.CurrentExperiment = e.Name
+	}
 	st.Canary.Weights = weights(v, r)
 	if n := len(v.o.LoadBalancers); n > 0 {
 		st.ALBs, st.ALB = v.o.LoadBalancers, &v.o.LoadBalancers[n-1]

@@ -45,6 +45,9 @@ func waiting(v *view, r *record, st *v1alpha1.RolloutStatus) *plan.Waiting {
 		}
 		return w
 	}
+	if w := waitingRun(v, r); w != nil && (v.current == nil || v.current.Available >= v.current.Spec) {
+		return w
+	}
 	if w := waitingTraffic(v, r); w != nil && (v.current == nil || v.current.Available >= v.current.Spec || v.settled()) {
 		return w
 	}
@@ -86,6 +89,9 @@ func waitingAborted(v *view, r *record) *plan.Waiting {
 }
 
 func waitingPause(v *view, r *record) *plan.Waiting {
+	if held(r) {
+		return waitingVerdict(v, r)
+	}
 	w := &plan.Waiting{Since: r.Pauses[0].StartTime.Time, On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name},
 		Ends: "kubectl argo rollouts promote " + v.ro.Name}
 	if end, timed := pauseEnd(v, r); timed {

@@ -77,6 +77,8 @@ func built() map[string]extent {
 		"spec.progressDeadlineSeconds":                     whole,
 		"spec.progressDeadlineAbort":                       whole,
 		"spec.restartAt":                                   whole,
+		"spec.strategy.canary.analysis":                    whole,
+		"spec.strategy.canary.steps.analysis":              whole,
 		"spec.analysis":                                    opened,
 		"spec.analysis.successfulRunHistoryLimit":          whole,
 		"spec.analysis.unsuccessfulRunHistoryLimit":        whole,
@@ -90,7 +92,7 @@ func instead(path string) string {
 		return "use strategy.canary"
 	case "spec.workloadRef":
 		return "write the pod template under spec.template, and scale the workload to 0"
-	case "spec.strategy.canary.analysis", "spec.strategy.canary.steps.analysis", "spec.strategy.canary.steps.experiment":
+	case "spec.strategy.canary.steps.experiment":
 		return "remove it; a pause step gives time to look at the new version"
 	}
 	return "remove it"
