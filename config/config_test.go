@@ -96,7 +96,11 @@ func TestInstalls(t *testing.T) {
 func TestRights(t *testing.T) {
 	cluster := get[rbacv1.ClusterRole](t, build(t, "cluster-install"), "ClusterRole", "argo-rollouts")
 	namespace := get[rbacv1.Role](t, build(t, "namespace-install"), "Role", "argo-rollouts")
-	if diff := cmp.Diff(cluster.Rules, namespace.Rules); diff != "" {
+	same := cluster.DeepCopy().Rules
+	for i := range same { // what belongs to no namespace is out of reach in one
+		same[i].Resources = slices.DeleteFunc(same[i].Resources, func(r string) bool { return r == "clusteranalysistemplates" })
+	}
+	if diff := cmp.Diff(same, namespace.Rules); diff != "" {
 		t.Errorf("a controller of one namespace needs the same rights (-cluster +namespace):\n%s", diff)
 	}
 	for _, r := range cluster.Rules {
@@ -105,8 +109,8 @@ func TestRights(t *testing.T) {
 				t.Errorf("a right to everything: %v", r)
 			}
 		}
-		if slices.Contains(r.Resources, "secrets") {
-			t.Errorf("a right to secrets: %v", r)
+		if slices.Contains(r.Resources, "secrets") && !slices.Equal(r.Verbs, []string{"get"}) {
+			t.Errorf("more than reading a Secret by its name: %v", r)
 		}
 	}
 }

@@ -56,12 +56,27 @@ func cacheOptions(o *Options, namespace string) (cache.Options, error) {
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
-			&v1alpha1.Rollout{}:  {Field: field, Label: instances, SyncPeriod: &resync, Transform: stripRollout},
-			&appsv1.ReplicaSet{}: {Field: field, Label: hashed, Transform: stripReplicaSet, UnsafeDisableDeepCopy: &inPlace},
-			&corev1.Service{}:    {Field: field, Transform: stripService, UnsafeDisableDeepCopy: &inPlace},
-			&appsv1.Deployment{}: {Field: field, Transform: stripDeployment, UnsafeDisableDeepCopy: &inPlace},
+			&v1alpha1.Rollout{}:                 {Field: field, Label: instances, SyncPeriod: &resync, Transform: stripRollout},
+			&appsv1.ReplicaSet{}:                {Field: field, Label: hashed, Transform: stripReplicaSet, UnsafeDisableDeepCopy: &inPlace},
+			&corev1.Service{}:                   {Field: field, Transform: stripService, UnsafeDisableDeepCopy: &inPlace},
+			&appsv1.Deployment{}:                {Field: field, Transform: stripDeployment, UnsafeDisableDeepCopy: &inPlace},
+			&v1alpha1.AnalysisRun{}:             {Field: field, Label: instances, Transform: stripMeta, UnsafeDisableDeepCopy: &inPlace},
+			&v1alpha1.Experiment{}:              {Field: field, Label: instances, Transform: stripMeta, UnsafeDisableDeepCopy: &inPlace},
+			&v1alpha1.AnalysisTemplate{}:        {Field: field, Label: instances, Transform: stripMeta, UnsafeDisableDeepCopy: &inPlace},
+			&v1alpha1.ClusterAnalysisTemplate{}: {Label: instances, Transform: stripMeta, UnsafeDisableDeepCopy: &inPlace},
 		},
 	}, nil
+}
+
+// stripMeta drops who wrote an object and how: the rest is read.
+func stripMeta(in any) (any, error) {
+	if obj, ok := in.(client.Object); ok {
+		obj.SetManagedFields(nil)
+		if a := obj.GetAnnotations(); a[v1alpha1.AnnotationLastApplied] != "" {
+			delete(a, v1alpha1.AnnotationLastApplied)
+		}
+	}
+	return in, nil
 }
 
 func stripRollout(in any) (any, error) {
@@ -120,11 +135,15 @@ func identity(m *metav1.ObjectMeta, annotation string) metav1.ObjectMeta {
 const (
 	indexService = "sluice.service"
 	indexFresh   = "sluice.fresh"
+	indexProof   = "sluice.proof"
 )
 
 // fresh is the index value of rollouts without a stable version, the only ones
 // that another owner of their pods can hold up.
 const fresh = "yes"
+
+// asks is the index value of rollouts that name templates of analyses.
+const asks = "yes"
 
 // index prepares the look-ups that watches and observe make.
 func index(ctx context.Context, c cache.Cache) error {
@@ -152,6 +171,21 @@ func index(ctx context.Context, c cache.Cache) error {
 	if err != nil {
 		return fmt.Errorf("index Rollouts by state: %w", err)
 	}
+	err = c.IndexField(ctx, &v1alpha1.Rollout{}, indexProof, func(obj client.Object) []string {
+		ro, ok := obj.(*v1alpha1.Rollout)
+		if !ok || len(observe.TemplateNames(ro)) == 0 {
+			return nil
+		}
+		return []string{asks}
+	})
+	if err != nil {
+		return fmt.Errorf("index Rollouts by their analyses: %w", err)
+	}
+	for _, obj := range []client.Object{&v1alpha1.AnalysisRun{}, &v1alpha1.Experiment{}} {
+		if err := c.IndexField(ctx, obj, observe.IndexOwner, observe.RunIndex); err != nil {
+			return fmt.Errorf("index %T by owner: %w", obj, err)
+		}
+	}
 	return nil
 }
 
@@ -159,15 +193,22 @@ func index(ctx context.Context, c cache.Cache) error {
 type synced map[plan.Kind]toolscache.Store
 
 // newSynced starts the informers of the kinds and remembers their stores.
-func newSynced(ctx context.Context, c cache.Cache) (synced, error) {
+func newSynced(ctx context.Context, c cache.Cache, clusterWide bool) (synced, error) {
 	out := synced{}
 	block := false
-	for kind, obj := range map[plan.Kind]client.Object{
-		plan.KindRollout:    &v1alpha1.Rollout{},
-		plan.KindReplicaSet: &appsv1.ReplicaSet{},
-		plan.KindService:    &corev1.Service{},
-		plan.KindDeployment: &appsv1.Deployment{},
-	} {
+	kinds := map[plan.Kind]client.Object{
+		plan.KindRollout:          &v1alpha1.Rollout{},
+		plan.KindReplicaSet:       &appsv1.ReplicaSet{},
+		plan.KindService:          &corev1.Service{},
+		plan.KindDeployment:       &appsv1.Deployment{},
+		plan.KindAnalysisRun:      &v1alpha1.AnalysisRun{},
+		plan.KindExperiment:       &v1alpha1.Experiment{},
+		plan.KindAnalysisTemplate: &v1alpha1.AnalysisTemplate{},
+	}
+	if clusterWide {
+		kinds[plan.KindClusterAnalysisTemplate] = &v1alpha1.ClusterAnalysisTemplate{}
+	}
+	for kind, obj := range kinds {
 		inf, err := c.GetInformer(ctx, obj, cache.BlockUntilSynced(block))
 		if err != nil {
 			return nil, fmt.Errorf("watch %ss: %w", kind, err)

@@ -35,9 +35,8 @@ func addLater(f *pflag.FlagSet) []laterFlag {
 	mark("this build runs rollouts and Services together", "controllers")
 
 	f.Int("experiment-threads", 10, "workers for experiments")
-	f.Int("analysis-threads", 30, "workers for analysis runs")
 	f.Int("ingress-threads", 10, "workers for ingresses")
-	mark("this build has no workers of that kind", "experiment-threads", "analysis-threads", "ingress-threads")
+	mark("this build has no workers of that kind", "experiment-threads", "ingress-threads")
 
 	f.Int("ephemeral-metadata-threads", 10, "pods whose metadata is updated at the same time")
 	f.Int("ephemeral-metadata-update-pod-retries", 3, "tries to update a pod's metadata")

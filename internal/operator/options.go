@@ -34,8 +34,14 @@ type Options struct {
 	ResyncSeconds int64
 	// routers are the flags about routers.
 	routers routerFlags
-	// RolloutThreads and ServiceThreads are numbers of workers.
-	RolloutThreads, ServiceThreads int
+	// RolloutThreads, ServiceThreads and AnalysisThreads are numbers of workers.
+	RolloutThreads, ServiceThreads, AnalysisThreads int
+	// PrometheusAddress is where metrics of Prometheus are asked that name no
+	// address of their own.
+	PrometheusAddress string
+	// JobKubeconfig and JobNamespace say where Jobs of analyses run; empty for the
+	// cluster and the namespace of their runs.
+	JobKubeconfig, JobNamespace string
 	// ObserveOnly decides and tells, but writes nothing and takes no lease.
 	ObserveOnly bool
 
@@ -60,7 +66,9 @@ func NewOptions() *Options {
 	return &Options{
 		Client:         genericclioptions.NewConfigFlags(true),
 		ResyncSeconds:  900,
-		RolloutThreads: 10, ServiceThreads: 10,
+		RolloutThreads: 10, ServiceThreads: 10, AnalysisThreads: 30,
+		PrometheusAddress: os.Getenv("ARGO_ROLLOUTS_PROMETHEUS_ADDRESS"),
+		JobKubeconfig:     os.Getenv(jobKubeconfig), JobNamespace: os.Getenv(jobNamespace),
 		LeaderElect:   true,
 		LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
 		LeaseNamespace: ownNamespace(os.Getenv, os.ReadFile),
@@ -79,6 +87,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.Int64Var(&o.ResyncSeconds, "rollout-resync", o.ResyncSeconds, "seconds after which an unchanged rollout is looked at again")
 	f.IntVar(&o.RolloutThreads, "rollout-threads", o.RolloutThreads, "rollouts that are worked on at the same time")
 	f.IntVar(&o.ServiceThreads, "service-threads", o.ServiceThreads, "Services that are worked on at the same time")
+	f.IntVar(&o.AnalysisThreads, "analysis-threads", o.AnalysisThreads, "AnalysisRuns that are worked on at the same time; providers are asked beside that, each question by itself")
 	f.BoolVar(&o.ObserveOnly, "observe-only", o.ObserveOnly, "write nothing and take no lease; log what would be done and serve it as JSON at /plans on the metrics port")
 	f.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "act only while holding the leader lease")
 	f.DurationVar(&o.LeaseDuration, "leader-election-lease-duration", o.LeaseDuration, "time that others wait before they take over a lease that is not renewed")
@@ -116,6 +125,7 @@ func (o *Options) Validate() error {
 	}
 	positive("rollout-threads", int64(o.RolloutThreads))
 	positive("service-threads", int64(o.ServiceThreads))
+	positive("analysis-threads", int64(o.AnalysisThreads))
 	positive("rollout-resync", o.ResyncSeconds)
 	port("metricsPort", o.MetricsPort)
 	port("healthzPort", o.HealthzPort)

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -29,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/act"
@@ -173,7 +175,7 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 	if err := index(ctx, mgr.GetCache()); err != nil {
 		return err
 	}
-	versions, err := newSynced(ctx, mgr.GetCache())
+	versions, err := newSynced(ctx, mgr.GetCache(), p.namespace == "")
 	if err != nil {
 		return err
 	}
@@ -197,6 +199,9 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 	if err := p.addServices(mgr, actor); err != nil {
 		return err
 	}
+	if err := p.addAnalyses(ctx, mgr, cfg, actor, versions); err != nil {
+		return err
+	}
 	return p.addServers(mgr, shown)
 }
 
@@ -208,11 +213,12 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 	}
 	loop := &reconcile.Loop{
 		Source: &observe.Source{
-			Reader:  mgr.GetCache(),
-			Live:    mgr.GetAPIReader(),
-			Indexed: true,
-			Guard:   guard,
-			Routers: registry.All(p.options.routers.options()), Together: true, Verifiers: verifiers,
+			Reader:             mgr.GetCache(),
+			Live:               mgr.GetAPIReader(),
+			Indexed:            true,
+			Guard:              guard,
+			NoClusterTemplates: p.namespace != "",
+			Routers:            registry.All(p.options.routers.options()), Together: true, Verifiers: verifiers,
 			Primary: func() client.Reader {
 				if c := actor.Primary(); c != nil {
 					return c
@@ -243,7 +249,7 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 	}
 	return addController(mgr, "Rollouts", p.options.RolloutThreads,
 		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass},
-		append(rolloutSources(mgr.GetCache(), p.deleted), routes.source())...)
+		slices.Concat(rolloutSources(mgr.GetCache(), p.deleted), proofSources(mgr.GetCache(), p.namespace == ""), []source.Source{routes.source()})...)
 }
 
 // verifiers ask data planes that can tell.

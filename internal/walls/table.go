@@ -205,7 +205,7 @@ func metricRules() []Rule {
 		{
 			Packages: []string{"internal/metric/metrictest/..."},
 			Own:      []string{"api/v1alpha1", "internal/decide/verdict", "internal/metric"},
-			Foreign:  append(port(), "github.com/google/go-cmp/..."),
+			Foreign:  port(),
 			Std:      []string{"..."},
 			Reason:   "the conformance suite knows the port and no provider",
 		},
