@@ -68,6 +68,8 @@ func (t *trace) heard(e *store.Event) {
 		}
 	case *v1alpha1.Rollout:
 		t.heardRollout(e, obj)
+	case *v1alpha1.AnalysisRun:
+		t.heardRun(e, obj)
 	}
 }
 
@@ -133,11 +135,18 @@ func (t *trace) wrote(i *instance, r *store.Request, before, after client.Object
 	}
 	name := ""
 	if i.pass != nil {
-		name = i.pass.Key.Name
+		if name = i.pass.Key.Name; i.pass.Kind == plan.KindAnalysisRun && before != nil {
+			if name = t.ownerOf(before); err == nil {
+				return // what is heard of the run tells what was recorded
+			}
+		}
 	}
 	what := t.describe(r, before, after)
-	if r.Kind == plan.KindRouter {
+	switch r.Kind {
+	case plan.KindRouter:
 		what = tellRoute(r, i.ordered(r))
+	case plan.KindAnalysisRun, plan.KindExperiment:
+		what = describeProof(r, before, after)
 	}
 	if err != nil {
 		what += ": " + err.Error()

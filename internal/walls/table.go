@@ -205,7 +205,7 @@ func metricRules() []Rule {
 		{
 			Packages: []string{"internal/metric/metrictest/..."},
 			Own:      []string{"api/v1alpha1", "internal/decide/verdict", "internal/metric"},
-			Foreign:  port(),
+			Foreign:  append(port(), "github.com/google/go-cmp/..."),
 			Std:      []string{"..."},
 			Reason:   "the conformance suite knows the port and no provider",
 		},

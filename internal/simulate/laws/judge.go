@@ -49,6 +49,8 @@ type Judge struct {
 	orders  map[types.UID][]order
 	decided int
 	prose   prose
+	// byRollout are the runs of rollouts, by the uid of the rollout.
+	byRollout map[types.UID]*proofs
 }
 
 // order is a size that a set was given, and since when.
@@ -120,7 +122,12 @@ func (j *Judge) Heard(e *store.Event) {
 	switch e.Kind {
 	case plan.KindReplicaSet:
 		j.heardSet(e)
+	case plan.KindAnalysisRun:
+		j.heardRun(e)
 	case plan.KindRollout:
+		if e.New != nil {
+			j.heardAttempt(e.New.(*v1alpha1.Rollout))
+		}
 		if j.writing == nil && e.Old != nil && e.New != nil {
 			j.heardUser(e.Key, e.Old.(*v1alpha1.Rollout), e.New.(*v1alpha1.Rollout))
 		}
@@ -186,6 +193,10 @@ func (j *Judge) Wrote(p *Pass, r *store.Request, before, after client.Object, er
 		j.wroteRoute(p, before, nil)
 	case r.Kind == plan.KindRouter:
 		j.wroteRoute(p, before, after)
+	case p.Kind == plan.KindAnalysisRun:
+		j.wroteRun(p, r, before, after)
+	case r.Kind == plan.KindAnalysisRun && r.Verb == store.Patch:
+		j.endedRun(p, before.(*v1alpha1.AnalysisRun), after.(*v1alpha1.AnalysisRun))
 	case r.Verb == store.Create:
 		j.created(p, after)
 	case r.Verb == store.Evict:
@@ -209,13 +220,14 @@ func (p *Pass) annotations() map[string]string {
 
 // order judges the order of writes in a pass.
 func (j *Judge) order(p *Pass, r *store.Request, err error) {
+	own := r.Kind == p.kind()
 	switch {
-	case r.Kind == plan.KindRollout && p.acted:
-		j.check(ProgressFirst, p.Key, "the rollout is written after an action of the same pass")
+	case own && p.acted:
+		j.check(ProgressFirst, p.Key, fmt.Sprintf("the %s is written after an action of the same pass", p.kind()))
 	case p.failed:
 		j.check(ProgressFirst, p.Key, fmt.Sprintf("%s %s %s is sent though the record was not written", r.Verb, r.Kind, r.Key.Name))
 	}
-	if r.Kind == plan.KindRollout {
+	if own {
 		p.failed = p.failed || err != nil
 	} else {
 		p.acted = true
@@ -226,6 +238,10 @@ func (j *Judge) order(p *Pass, r *store.Request, err error) {
 func (j *Judge) beliefs(p *Pass, r *store.Request) {
 	missing := ""
 	switch {
+	case endsChild(r):
+		if !bytes.Contains(r.Data, []byte(`"uid":"`)) {
+			missing = "uid"
+		}
 	case r.Verb == store.Patch && !bytes.Contains(r.Data, []byte(`"resourceVersion":"`)), r.Verb == store.Update && r.Version == "":
 		missing = "version"
 	case r.Verb == store.Delete && (r.UID == "" || r.Version == ""):
@@ -236,6 +252,20 @@ func (j *Judge) beliefs(p *Pass, r *store.Request) {
 	if missing != "" {
 		j.check(Beliefs, p.Key, fmt.Sprintf("%s %s %s carries no %s", r.Verb, r.Kind, r.Key.Name, missing))
 	}
+}
+
+// endsChild tells of a request that asks a run or an experiment to end, which no
+// other change of it can make wrong.
+func endsChild(r *store.Request) bool {
+	return (r.Kind == plan.KindAnalysisRun || r.Kind == plan.KindExperiment) && bytes.Contains(r.Data, []byte(`"terminate":true`))
+}
+
+// kind is the kind of the object of the pass.
+func (p *Pass) kind() plan.Kind {
+	if p.Kind == "" {
+		return plan.KindRollout
+	}
+	return p.Kind
 }
 
 // Hot is how many passes over one rollout within ten seconds are a hot loop.
@@ -255,7 +285,9 @@ func (j *Judge) hot(p *Pass) {
 // Ended judges a pass as a whole.
 func (j *Judge) Ended(p *Pass, out reconcile.Outcome) {
 	j.hot(p)
-	j.heldBack(p)
+	if p.kind() == plan.KindRollout {
+		j.heldBack(p)
+	}
 	if out.Panic {
 		j.check(Total, p.Key, out.Err.Error())
 	}

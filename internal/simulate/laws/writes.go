@@ -234,6 +234,10 @@ func wordy(name, found string) string {
 
 // created judges a new set.
 func (j *Judge) created(p *Pass, obj client.Object) {
+	if run, ok := obj.(*v1alpha1.AnalysisRun); ok {
+		j.startedRun(p, run)
+		return
+	}
 	rs, ok := obj.(*appsv1.ReplicaSet)
 	if !ok {
 		j.check(Identity, p.Key, fmt.Sprintf("%T %s is created", obj, obj.GetName()))
@@ -263,6 +267,10 @@ func SameTemplate(a, b *corev1.PodTemplateSpec) bool {
 
 // deleted judges the end of a set.
 func (j *Judge) deleted(p *Pass, obj client.Object) {
+	if run, ok := obj.(*v1alpha1.AnalysisRun); ok {
+		j.droppedRun(p, run)
+		return
+	}
 	rs, ok := obj.(*appsv1.ReplicaSet)
 	if !ok {
 		j.check(Identity, p.Key, fmt.Sprintf("%T %s is deleted", obj, obj.GetName()))
@@ -319,6 +327,9 @@ func (j *Judge) recorded(p *Pass, before, after *v1alpha1.Rollout) {
 	s := j.story(p.Key)
 	b, a := &before.Status, &after.Status
 	j.observedWeights(p, before, after)
+	if p.Observed != nil {
+		j.gates(p, before, after)
+	}
 	if p.Observed != nil && a.HPAReplicas != b.HPAReplicas && a.HPAReplicas > AllowanceOf(p.Observed.Rollout).Replicas {
 		j.check(Scaling, p.Key, fmt.Sprintf("the scale subresource tells of %d pods where %d are wanted", a.HPAReplicas, AllowanceOf(p.Observed.Rollout).Replicas))
 	}
