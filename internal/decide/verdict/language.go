@@ -49,6 +49,9 @@ func paying() []expr.Option {
 		metered(fnReplace, new(func(any, any, any, any, any) any), replace),
 		metered(fnJoin, new(func(any, any, any) any), two((*meter).join)),
 	}
+	for _, name := range []string{"keys", "values", "toPairs"} {
+		options = append(options, metered("sorted "+name, new(func(any, any) any), one(entries(name))))
+	}
 	for _, name := range []string{"contains", "startsWith", "endsWith"} {
 		options = append(options, metered(name, new(func(any, any, any) bool), two(textOperator(name))))
 	}

@@ -2,6 +2,8 @@ package verdict
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -296,4 +298,38 @@ func (m *meter) square(list any) (any, error) {
 	}
 	weight := before - m.left
 	return list, m.pay(times(weight, weight))
+}
+
+// entries gives the keys, the values or both of a document in the order of the
+// keys, so that the same document is always judged the same.
+func entries(name string) func(*meter, any) (any, error) {
+	return func(m *meter, x any) (any, error) {
+		v := reflect.ValueOf(x)
+		if v.Kind() != reflect.Map {
+			return nil, fmt.Errorf("%s needs a document, and got %s", name, described(x))
+		}
+		if err := m.pay(times(16, length(x))); err != nil {
+			return nil, err
+		}
+		keys := v.MapKeys()
+		if v.Type().Key().Kind() == reflect.String {
+			slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+		} else {
+			slices.SortStableFunc(keys, func(a, b reflect.Value) int {
+				return strings.Compare(Text(a.Interface()), Text(b.Interface()))
+			})
+		}
+		list := make([]any, len(keys))
+		for i, key := range keys {
+			switch name {
+			case "keys":
+				list[i] = key.Interface()
+			case "values":
+				list[i] = v.MapIndex(key).Interface()
+			default:
+				list[i] = []any{key.Interface(), v.MapIndex(key).Interface()}
+			}
+		}
+		return list, nil
+	}
 }

@@ -116,9 +116,11 @@ func patchBuiltin(node *ast.Node, n *ast.BuiltinNode) {
 		each(fnFinite)
 	case "max", "min":
 		each(fnKnown)
+	case "keys", "values", "toPairs":
+		ast.Patch(node, call("sorted "+n.Name, n.Arguments...))
 	case "uniq":
 		each(fnSquare)
-	case "first", "last", "get", "take", "keys", "values", "toPairs", "fromPairs", "reverse", "concat", "len":
+	case "first", "last", "get", "take", "fromPairs", "reverse", "concat", "len":
 		pay(fnWalk, 2)
 	case "sort", "median", "toJSON":
 		pay(fnWeigh, 16)
