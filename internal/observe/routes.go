@@ -184,7 +184,7 @@ func entrance(a router.Adapter, e *router.Entrance, obj *unstructured.Unstructur
 	out := rollout.Entrance{
 		Router: a.Name, Name: e.Name, Kind: e.Object.Kind, Object: e.Object.Name, Missing: e.Missing,
 		Routing: e.Routing, Drift: e.Drift, Generation: e.Generation, Ack: e.Ack, Message: e.Message,
-		Subsets: e.Subsets, KeepsStable: a.Has(router.StableAlwaysServes),
+		Subsets: e.Subsets, Experiments: a.Has(router.Experiments), KeepsStable: a.Has(router.StableAlwaysServes),
 	}
 	if obj != nil {
 		out.Writer, out.WrittenAt = lastWriter(obj.GetManagedFields())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/analysis"
+	"github.com/sluice-project/sluice/internal/decide/experiment"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
 )
@@ -292,7 +293,7 @@ func (v view) sources(ctx context.Context, o *rollout.Observed) error {
 	if !rollout.CopiesSets(o) {
 		return nil
 	}
-	o.Sources = map[string]rollout.PodSource{}
+	o.Sources = map[string]experiment.PodSource{}
 	for i := range o.Sets {
 		s := &o.Sets[i]
 		if s.Hash != o.Rollout.Status.StableRS && s.Hash != o.Rollout.Status.CurrentPodHash {
@@ -302,7 +303,8 @@ func (v view) sources(ctx context.Context, o *rollout.Observed) error {
 		if err := v.live.Get(ctx, types.NamespacedName{Namespace: o.Rollout.Namespace, Name: s.Name}, rs); err != nil {
 			return fmt.Errorf("get ReplicaSet %s for the experiment: %w", s.Name, err)
 		}
-		o.Sources[s.Hash] = rollout.PodSource{Template: rs.Spec.Template, Selector: rs.Spec.Selector, MinReadySeconds: rs.Spec.MinReadySeconds}
+		o.Sources[s.Hash] = experiment.PodSource{Template: rs.Spec.Template, Selector: rs.Spec.Selector,
+			MinReadySeconds: rs.Spec.MinReadySeconds, Hash: s.Hash}
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type Entrance struct {
 	Message string
 	// Subsets is set for routers that select sets by subsets of their own.
 	Subsets bool
+	// Experiments is set for routers that can send to the sets of experiments.
+	Experiments bool
 	// KeepsStable is set for routers whose data plane answers nothing at all while
 	// the stable Service has no endpoint.
 	KeepsStable bool

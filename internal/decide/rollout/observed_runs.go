@@ -3,11 +3,9 @@ package rollout
 import (
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/analysis"
+	"github.com/sluice-project/sluice/internal/decide/experiment"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 )
 
@@ -49,14 +47,6 @@ type ExperimentSet struct {
 	Available, Replicas int32
 }
 
-// PodSource is what an experiment copies from a set: read live, since the cache
-// holds no templates.
-type PodSource struct {
-	Template        corev1.PodTemplateSpec
-	Selector        *metav1.LabelSelector
-	MinReadySeconds int32
-}
-
 // Proof is what was observed of the runs of a release, and of the templates that
 // runs are made from.
 type Proof struct {
@@ -70,7 +60,7 @@ type Proof struct {
 	Templates map[Place]*analysis.Merged
 	// Sources are the sets that an experiment copies, by hash; read only when one is
 	// about to be created.
-	Sources map[string]PodSource
+	Sources map[string]experiment.PodSource
 }
 
 // CopiesSets tells that this pass may create an experiment from the sets of the

@@ -163,6 +163,10 @@ func weights(v *view, r *record) *v1alpha1.TrafficWeights {
 	if c := v.carrier(); c != nil {
 		w.Canary.PodTemplateHash = c.Hash
 	}
+	w.Additional = v.additional()
+	for _, d := range w.Additional {
+		w.Stable.Weight = max(0, w.Stable.Weight-d.Weight)
+	}
 	for i := range v.o.Entrances {
 		switch v.o.Entrances[i].Ack {
 		case traffic.AckSilent:

@@ -24,6 +24,8 @@ type record struct {
 	pingPong v1alpha1.PingPongType
 	// retried is a word for conditions; moved makes the next pass follow at once.
 	retried, moved bool
+	// trouble is why a run cannot be made; it is told, and the deadline counts.
+	trouble string
 	// stepped is set when a command moved the step: pods follow in the next pass.
 	stepped bool
 	notes   []plan.Note

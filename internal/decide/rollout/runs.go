@@ -354,6 +354,9 @@ func pairsOf(m map[string]string) []plan.Pair {
 // run as they are: it ends in an error that names them, and the declared rule
 // decides about the release.
 func (v *view) runSpec(r *record, p Place) (json.RawMessage, bool) {
+	if p.Use == v1alpha1.RunExperiment {
+		return v.experimentSpec(r, p)
+	}
 	a, templates := v.analysisAt(p), v.o.Templates[p]
 	if a == nil || templates == nil {
 		return nil, false

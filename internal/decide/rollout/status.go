@@ -109,6 +109,9 @@ func phase(v *view, r *record, st *v1alpha1.RolloutStatus) (v1alpha1.RolloutPhas
 	}
 	n := v.budget.Replicas
 	progress := func(m string) (v1alpha1.RolloutPhase, string) {
+		if r.trouble != "" {
+			m += " (" + r.trouble + ")"
+		}
 		if f := v.o.Failure; f != nil {
 			m = fmt.Sprintf("%s (cannot %s %s: %s)", m, f.Verb, f.Target, f.Message)
 		}

@@ -36,6 +36,10 @@ func waitingRun(v *view, r *record) *plan.Waiting {
 		}
 		kind := kindOf(p.Use)
 		x := r.run(p)
+		if r.trouble != "" {
+			return &plan.Waiting{For: fmt.Sprintf("a spec from which the %s can be made: %s", kind, r.trouble), Ends: "a change of the rollout" + deadlineText(v, r),
+				On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name}}
+		}
 		if x == nil || v.runOf(x) == nil {
 			return &plan.Waiting{For: fmt.Sprintf("the %s of %s to be created", kind, placeText(v, p)), Ends: "its creation" + deadlineText(v, r),
 				On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name}}

@@ -165,6 +165,9 @@ func (v *view) has(e *Entrance) int32 {
 // wanted is the routing that the routers should have now.
 func (v *view) wanted(r *record, e *Entrance) traffic.Routing {
 	w := traffic.Routing{Split: traffic.New(v.maxWeight, v.weigh(r, v.has(e)))}
+	if e.Experiments {
+		w.Split = traffic.New(v.maxWeight, w.Split.Canary, v.extras(r)...)
+	}
 	if !v.settled() && v.pointsAt(canaryRole, v.current) && v.current.Available > 0 {
 		w.Routes = managedRoutes(v.ro, &r.RolloutProgress)
 	}
