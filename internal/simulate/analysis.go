@@ -6,6 +6,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
@@ -61,4 +62,16 @@ func asksForProof(ro *v1alpha1.Rollout) bool {
 	return c != nil && (c.Analysis != nil || slices.ContainsFunc(c.Steps, func(s v1alpha1.CanaryStep) bool {
 		return s.Analysis != nil || s.Experiment != nil
 	}))
+}
+
+// judging tells that the release goes on, or back, once a run is over.
+func (w *World) judging(key types.NamespacedName) bool {
+	ro, ok := w.store.Peek(plan.KindRollout, key).(*v1alpha1.Rollout)
+	if !ok || ro.Status.Phase != v1alpha1.RolloutPhaseProgressing {
+		return false
+	}
+	return slices.ContainsFunc(w.store.Owned(ro.UID), func(o client.Object) bool {
+		run, ok := o.(*v1alpha1.AnalysisRun)
+		return ok && !run.Status.Phase.Completed()
+	})
 }

@@ -73,8 +73,10 @@ type World struct {
 	trace     trace
 	writes    int
 	passes    int
-	history   []moment
-	unjudged  bool
+	// measured counts the changes of AnalysisRuns.
+	measured int
+	history  []moment
+	unjudged bool
 }
 
 // New makes a world with one controller running and nothing else in it.
@@ -129,6 +131,9 @@ func (w *World) hear(e *store.Event) {
 		w.judge.Heard(e)
 	}
 	w.plane.Heard(e)
+	if e.Kind == plan.KindAnalysisRun {
+		w.measured++
+	}
 	for _, i := range w.instances {
 		i.heard(e)
 	}

@@ -121,6 +121,19 @@ func readMetric(_ *parser, w *words) (action, error) {
 	return a, nil
 }
 
+// ParseSeries reads answers as a script has them, such as: 0.01 0.2 nodata error.
+func ParseSeries(text string) (Series, error) {
+	w, err := split("values " + text) // where a script has the name of the metric
+	if err != nil {
+		return Series{}, err
+	}
+	a, err := readMetric(nil, w)
+	if err != nil {
+		return Series{}, err
+	}
+	return Series{Answers: a.(measure).answers}, nil
+}
+
 func readAnswer(w *words) (Answer, error) {
 	word, _ := w.next("")
 	switch word {
