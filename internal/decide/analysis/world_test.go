@@ -200,3 +200,5 @@ func (w *world) wantPhase(phase v1alpha1.AnalysisPhase) {
 		w.t.Errorf("completedAt is set: %v, at phase %s", done, phase)
 	}
 }
+
+func v1Time(t time.Time) metav1.Time { return metav1.Time{Time: t} }
