@@ -1,5 +1,6 @@
 // Package command carries what a user wants of a rollout to the cluster: abort,
-// retry, promote, pause, resume, restart, undo, and another image.
+// retry, promote, pause, resume, restart, undo, and another image; and of an
+// AnalysisRun or Experiment: an early end, and of an Experiment another try.
 //
 // Law: a command is one or two writes to fields that every controller of this
 // API understands, made as the calling user, and each carries the version of the

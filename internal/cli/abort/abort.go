@@ -45,7 +45,7 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 
 // Run aborts.
 func Run(ctx context.Context, o *Options) error {
-	return o.Session.Each(o.Names, "aborted", func(c client.WithWatch, key types.NamespacedName) error {
+	return o.Session.Each("rollout", o.Names, "aborted", func(c client.WithWatch, key types.NamespacedName) error {
 		return (&command.Sender{Client: c}).Abort(ctx, key)
 	})
 }

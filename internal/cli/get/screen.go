@@ -3,36 +3,33 @@ package get
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/sluice-project/sluice/internal/cli/paint"
 	"github.com/sluice-project/sluice/internal/cli/session"
-	"github.com/sluice-project/sluice/internal/decide/explain"
 )
 
 // screen draws views one over the other on a terminal, and one after the other
 // where there is none.
 type screen struct {
 	session *session.Session
-	style   paint.Style
-	last    *explain.View
+	drawn   bool
+	last    any
 }
 
-func (s *screen) draw(v explain.View, now time.Time) {
-	text := s.style.Rollout(v, now)
+// draw shows a text. Still is what it says apart from the passing of time: without
+// a terminal the text is printed only when that has changed.
+func (s *screen) draw(text string, still any) {
 	if s.session.Terminal {
 		s.over(text)
 		return
 	}
-	still := v.Still()
-	if s.last != nil && cmp.Equal(*s.last, still) {
+	if s.drawn && cmp.Equal(s.last, still) {
 		return
 	}
-	if s.last != nil {
+	if s.drawn {
 		fmt.Fprintln(s.session.Out)
 	}
-	s.last = &still
+	s.drawn, s.last = true, still
 	fmt.Fprint(s.session.Out, text)
 }
 
@@ -45,10 +42,10 @@ func (s *screen) over(text string) {
 		lines = append(lines[:h-2], fmt.Sprintf("... and %d more lines", hidden))
 	}
 	start := "\x1b[H\x1b[2J\x1b[0;0H"
-	if s.last != nil {
+	if s.drawn {
 		start = "\x1b[H"
 	}
-	s.last = &explain.View{}
+	s.drawn = true
 	fmt.Fprint(s.session.Out, start+strings.Join(lines, "\x1b[K\n")+"\x1b[K\n\x1b[J")
 }
 

@@ -1,4 +1,4 @@
-// Package list is the command that lists rollouts, one line each.
+// Package list is the command that lists rollouts or Experiments, one line each.
 //
 // Law: it only reads; a watch prints a line only when its values have changed.
 package list
@@ -34,7 +34,7 @@ type Options struct {
 
 // New makes the command with its children; run nil means Run.
 func New(s *session.Session, run func(context.Context, *Options) error) *cobra.Command {
-	return session.Parent("list COMMAND", "List rollouts", newRollouts(s, run))
+	return session.Parent("list COMMAND", "List rollouts or Experiments", newRollouts(s, run), newExperiments(s, nil))
 }
 
 func newRollouts(s *session.Session, run func(context.Context, *Options) error) *cobra.Command {

@@ -1,5 +1,6 @@
-// Package look reads one rollout from the cluster, decides about it as the
-// controller would, and gives the view that commands print.
+// Package look reads one rollout, AnalysisRun or Experiment from the cluster, with
+// what belongs to it, decides about a rollout as the controller would, and gives
+// the view that commands print.
 //
 // Law: it only reads, and the view can be made again for a later moment without
 // reading again.
@@ -25,7 +26,7 @@ import (
 // Sight is what one look at a rollout gave.
 type Sight struct {
 	observed rollout.Observed
-	images   map[string][]string
+	around   explain.Around
 }
 
 // Eye looks at rollouts through a reader.
@@ -43,17 +44,21 @@ func Through(r, live client.Reader) *Eye {
 }
 
 // lenient is a reader that finds nothing where its user may not look for others
-// who claim the same pods: that only leaves a warning out.
+// who claim the same pods, or for runs and experiments, or where the cluster does
+// not know those: that only leaves a warning or rows out.
 type lenient struct{ client.Reader }
 
 func (l lenient) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := l.Reader.List(ctx, list, opts...)
-	if !apierrors.IsForbidden(err) {
-		return err
-	}
 	switch list.(type) {
 	case *appsv1.DeploymentList, *v1alpha1.RolloutList:
-		return nil
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+	case *v1alpha1.AnalysisRunList, *v1alpha1.ExperimentList:
+		if apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+			return nil
+		}
 	}
 	return err
 }
@@ -64,31 +69,14 @@ func (e *Eye) At(ctx context.Context, key types.NamespacedName, now time.Time) (
 	if err != nil {
 		return nil, session.Explain(err)
 	}
-	images, err := Images(ctx, e.reader, key.Namespace)
+	around, err := e.around(ctx, key.Namespace, seen.Observed.Rollout.UID)
 	if err != nil {
 		return nil, err
 	}
-	return &Sight{observed: trusting(seen.Observed, now), images: images}, nil
+	return &Sight{observed: trusting(seen.Observed, now), around: around}, nil
 }
 
 // View is how the rollout looks at the given moment, if nothing has changed.
 func (s *Sight) View(now time.Time) explain.View {
-	return explain.Build(s.observed, rollout.Decide(s.observed, now), s.images, now)
-}
-
-// Images are the images of the regular containers of every ReplicaSet that a
-// rollout may own, by the name of the set.
-func Images(ctx context.Context, r client.Reader, namespace string) (map[string][]string, error) {
-	list := &appsv1.ReplicaSetList{}
-	if err := r.List(ctx, list, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelPodTemplateHash}); err != nil {
-		return nil, err
-	}
-	out := map[string][]string{}
-	for i := range list.Items {
-		rs := &list.Items[i]
-		for _, c := range rs.Spec.Template.Spec.Containers {
-			out[rs.Name] = append(out[rs.Name], c.Image)
-		}
-	}
-	return out, nil
+	return explain.Build(s.observed, rollout.Decide(s.observed, now), s.around, now)
 }

@@ -91,3 +91,27 @@ func (l *List) Flush() string {
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
+
+// Experiments is a table of Experiments, one line each.
+func Experiments(items []v1alpha1.Experiment, namespaces bool, now time.Time) string {
+	t := &table{}
+	add := func(namespace string, cells ...string) {
+		if namespaces {
+			cells = append([]string{namespace}, cells...)
+		}
+		t.add(cells...)
+	}
+	add("NAMESPACE", "NAME", "STATUS", "DURATION", "REMAINING", "AGE")
+	for i := range items {
+		e := explain.ExperimentOf(&items[i], explain.Around{}, now)
+		duration, remaining := "-", "-"
+		if d, err := items[i].Spec.Duration.Duration(); err == nil && d > 0 {
+			duration = explain.Age(d)
+		}
+		if !e.Ends.IsZero() {
+			remaining = explain.Age(e.Ends.Sub(now))
+		}
+		add(e.Namespace, e.Name, string(e.Status()), duration, remaining, age(e.Created, now))
+	}
+	return strings.Join(t.lines(), "\n") + "\n"
+}

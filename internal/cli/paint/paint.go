@@ -29,6 +29,9 @@ const (
 	iconRevision   = "#"
 	iconReplicaSet = "⧉"
 	iconPod        = "□"
+	iconExperiment = "Σ"
+	iconRun        = "α"
+	iconJob        = "⊞"
 )
 
 // Style is how to paint.

@@ -16,16 +16,18 @@ func (s Style) Rollout(v explain.View, now time.Time) string {
 		lines = append(lines, s.entrances(v.Canary.Entrances)...)
 		lines = append(lines, "")
 	}
-	lines = append(lines, s.tree(v, now)...)
+	if runs := v.Telling(); len(runs) > 0 {
+		lines = append(lines, s.measured(runs, now)...)
+		lines = append(lines, "")
+	}
+	lines = append(lines, s.tree(s.rolloutNode(v, now))...)
 	return strings.Join(lines, "\n") + "\n"
 }
 
 // header is the block of labels and values.
 func (s Style) header(v explain.View) []string {
 	var out []string
-	add := func(label, value string) {
-		out = append(out, fmt.Sprintf("%-17s%s", label, value))
-	}
+	add := func(label, value string) { out = append(out, labelled(label, value)) }
 	add("Name:", v.Name)
 	add("Namespace:", v.Namespace)
 	add("Status:", s.Icon(string(v.Phase))+" "+string(v.Phase))
@@ -50,13 +52,7 @@ func (s Style) header(v explain.View) []string {
 			add("  Headroom:", s.headroom(*c.Headroom))
 		}
 	}
-	for i, image := range v.Images {
-		label := "Images:"
-		if i > 0 {
-			label = ""
-		}
-		add(label, s.image(image))
-	}
+	out = append(out, s.images(v.Images)...)
 	out = append(out, "Replicas:")
 	for _, n := range []struct {
 		label string
@@ -69,6 +65,22 @@ func (s Style) header(v explain.View) []string {
 		{"  Available:", v.Replicas.Available},
 	} {
 		add(n.label, strconv.Itoa(int(n.count)))
+	}
+	return out
+}
+
+// labelled is a line of the header.
+func labelled(label, value string) string { return fmt.Sprintf("%-17s%s", label, value) }
+
+// images are the lines of the header that name images.
+func (s Style) images(all []explain.Image) []string {
+	var out []string
+	for i, image := range all {
+		label := "Images:"
+		if i > 0 {
+			label = ""
+		}
+		out = append(out, labelled(label, s.image(image)))
 	}
 	return out
 }
@@ -92,64 +104,12 @@ func (s Style) tags(tags []explain.Tag) []string {
 		case explain.TagPreview, explain.TagPing, explain.TagPong:
 			colour = Blue
 		}
+		if strings.HasPrefix(string(t), string(explain.TagExperiment)) {
+			colour = Blue
+		}
 		out = append(out, s.in(colour, string(t)))
 	}
 	return out
-}
-
-// tree is the table of the rollout, its revisions, ReplicaSets and pods.
-func (s Style) tree(v explain.View, now time.Time) []string {
-	t := &table{}
-	t.add("NAME", "KIND", "STATUS", "AGE", "INFO")
-	s.row(t, iconRollout+" "+v.Name, "Rollout", string(v.Phase), age(v.Created, now), "")
-	for i, r := range v.Revisions {
-		mark, indent := branch(i == len(v.Revisions)-1)
-		t.add(mark+iconRevision+" revision:"+strconv.FormatInt(r.Number, 10), "", "", "", "")
-		for j, set := range r.Sets {
-			mark, below := branch(j == len(r.Sets)-1)
-			s.row(t, indent+mark+iconReplicaSet+" "+set.Name, "ReplicaSet", string(set.Status), age(set.Created, now), s.setInfo(set))
-			for k, p := range set.Pods {
-				mark, _ := branch(k == len(set.Pods)-1)
-				s.row(t, indent+below+mark+iconPod+" "+p.Name, "Pod", p.Status, age(p.Created, now), podInfo(p))
-			}
-		}
-	}
-	return t.lines()
-}
-
-func (s Style) row(t *table, name, kind, status, age, info string) {
-	t.add(name, kind, s.Icon(status)+" "+status, age, info)
-}
-
-// branch gives the mark of a child and the indentation of what lies below it.
-func branch(last bool) (mark, indent string) {
-	if last {
-		return "└──", "   "
-	}
-	return "├──", "│  "
-}
-
-func (s Style) setInfo(set explain.Set) string {
-	parts := s.tags(set.Tags)
-	if set.Delay != "" {
-		parts = append(parts, set.Delay)
-	}
-	info := strings.Join(parts, ",")
-	if set.Failure != "" {
-		info = strings.TrimPrefix(info+"; "+set.Failure, "; ")
-	}
-	return info
-}
-
-func podInfo(p explain.Pod) string {
-	info := fmt.Sprintf("ready:%d/%d", p.Ready, p.Of)
-	if p.Restarts > 0 {
-		info += fmt.Sprintf(",restarts:%d", p.Restarts)
-	}
-	if p.Problem != "" {
-		info += "; " + strings.TrimPrefix(p.Problem, p.Status+": ") // the status has its own column
-	}
-	return info
 }
 
 func age(since, now time.Time) string {

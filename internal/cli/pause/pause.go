@@ -44,7 +44,7 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 
 // Run pauses.
 func Run(ctx context.Context, o *Options) error {
-	return o.Session.Each(o.Names, "paused", func(c client.WithWatch, key types.NamespacedName) error {
+	return o.Session.Each("rollout", o.Names, "paused", func(c client.WithWatch, key types.NamespacedName) error {
 		return (&command.Sender{Client: c}).Pause(ctx, key)
 	})
 }

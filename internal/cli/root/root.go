@@ -37,6 +37,7 @@ import (
 	"github.com/sluice-project/sluice/internal/cli/set"
 	"github.com/sluice-project/sluice/internal/cli/simulate"
 	"github.com/sluice-project/sluice/internal/cli/status"
+	"github.com/sluice-project/sluice/internal/cli/terminate"
 	"github.com/sluice-project/sluice/internal/cli/undo"
 	"github.com/sluice-project/sluice/internal/cli/version"
 )
@@ -103,7 +104,7 @@ func New(s *session.Session) *cobra.Command {
 	cmd := session.Parent(s.Binary+" COMMAND", "Look at rollouts and steer them",
 		abort.New(s, nil), completion.New(s, nil), get.New(s, nil), gitops.New(s, nil), list.New(s, nil),
 		pause.New(s, nil), promote.New(s, nil), restart.New(s, nil), retry.New(s, nil),
-		set.New(s, nil), simulate.New(s, nil), status.New(s, nil), undo.New(s, nil), version.New(s, nil),
+		set.New(s, nil), simulate.New(s, nil), status.New(s, nil), terminate.New(s, nil), undo.New(s, nil), version.New(s, nil),
 	)
 	cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: s.Program}
 	cmd.Long = "Look at rollouts and steer them: progressive delivery that moves traffic to a new version in steps."

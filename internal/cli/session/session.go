@@ -6,7 +6,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -123,9 +122,9 @@ func (s *Session) Target(name string) (client.WithWatch, types.NamespacedName, e
 	return c, types.NamespacedName{Namespace: ns, Name: name}, err
 }
 
-// Each asks the same of one rollout after the other, says what was done to each,
-// and stops at the first that fails.
-func (s *Session) Each(names []string, done string, ask func(client.WithWatch, types.NamespacedName) error) error {
+// Each asks the same of one object after the other, says what was done to each,
+// and stops at the first that fails. The kind is as the user reads it.
+func (s *Session) Each(kind string, names []string, done string, ask func(client.WithWatch, types.NamespacedName) error) error {
 	for _, name := range names {
 		c, key, err := s.Target(name)
 		if err != nil {
@@ -134,7 +133,7 @@ func (s *Session) Each(names []string, done string, ask func(client.WithWatch, t
 		if err := ask(c, key); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Out, "rollout '%s' %s\n", name, done)
+		fmt.Fprintf(s.Out, "%s '%s' %s\n", kind, name, done)
 	}
 	return nil
 }
@@ -245,32 +244,4 @@ func (s *Session) Examples(lines ...string) string {
 		}
 	}
 	return b.String()
-}
-
-// RolloutNames completes the first argument with names of rollouts.
-func (s *Session) RolloutNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	c, key, err := s.Target("")
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	ctx := cmd.Context()
-	if ctx == nil {
-		ctx = context.Background()
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	list := &v1alpha1.RolloutList{}
-	if err := c.List(ctx, list, client.InNamespace(key.Namespace)); err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for i := range list.Items {
-		if strings.HasPrefix(list.Items[i].Name, typed) {
-			names = append(names, list.Items[i].Name)
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Build makes the view of an observed rollout. The plan is what would be decided
-// about it now; images are the container images of each ReplicaSet, by its name.
-func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], images map[string][]string, now time.Time) View {
+// about it now.
+func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], a Around, now time.Time) View {
 	ro := o.Rollout
 	phase, message := Phase(ro)
 	v := View{
@@ -23,7 +23,7 @@ func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], images map[s
 		Created:   ro.CreationTimestamp.Time,
 		Phase:     phase,
 		Message:   message,
-		Waiting:   waitingOf(o, &p, now),
+		Waiting:   waitingOf(o, &p, a, now),
 		Problems:  problems(o),
 		Strategy:  Strategy(ro),
 		Replicas: Replicas{
@@ -34,9 +34,10 @@ func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], images map[s
 			Available: ro.Status.AvailableReplicas,
 		},
 	}
-	sets := setsOf(o, images, now)
+	sets := setsOf(o, a.Images, now)
 	v.Revisions = revisions(o.Sets, sets)
-	v.Images = imagesOf(sets)
+	v.attach(ro, a, now)
+	v.Images = v.images()
 	if ro.Spec.Strategy.Canary != nil {
 		v.Canary = canaryView(ro, sets)
 		v.Canary.Entrances, v.Canary.Headroom = entrances(o, &p), headroom(o)
@@ -134,8 +135,23 @@ func canaryView(ro *v1alpha1.Rollout, sets map[string]Set) *CanaryView {
 
 // setsOf builds a row for each ReplicaSet, by name.
 func setsOf(o rollout.Observed, images map[string][]string, now time.Time) map[string]Set {
+	pods := podsBySet(o.Pods)
+	rows := map[string]Set{}
+	for _, s := range o.Sets {
+		if s.Experiment {
+			continue
+		}
+		row := setOf(s, pods[s.Name], images[s.Name], now)
+		row.Tags = tags(o.Rollout, s.Hash)
+		rows[s.Name] = row
+	}
+	return rows
+}
+
+// podsBySet are the rows of pods by the name of their ReplicaSet, the oldest first.
+func podsBySet(observed []rollout.Pod) map[string][]Pod {
 	pods := map[string][]Pod{}
-	observed := slices.Clone(o.Pods)
+	observed = slices.Clone(observed)
 	slices.SortFunc(observed, func(a, b rollout.Pod) int {
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
 	})
@@ -145,20 +161,18 @@ func setsOf(o rollout.Observed, images map[string][]string, now time.Time) map[s
 			Ready: p.ReadyContainers, Of: p.Containers, Restarts: p.Restarts,
 		})
 	}
-	rows := map[string]Set{}
-	for _, s := range o.Sets {
-		if s.Experiment {
-			continue
-		}
-		rows[s.Name] = Set{
-			Name: s.Name, Hash: s.Hash, Created: s.Created,
-			Status: setStatus(s), Tags: tags(o.Rollout, s.Hash), Delay: delay(s, now),
-			Failure: s.Failure, Images: images[s.Name],
-			Desired: s.Spec, Current: s.Replicas, Available: s.Available,
-			Pods: pods[s.Name],
-		}
+	return pods
+}
+
+// setOf is the row of a ReplicaSet without its role.
+func setOf(s rollout.Set, pods []Pod, images []string, now time.Time) Set {
+	return Set{
+		Name: s.Name, Hash: s.Hash, Created: s.Created,
+		Status: setStatus(s), Delay: delay(s, now),
+		Failure: s.Failure, Images: images,
+		Desired: s.Spec, Current: s.Replicas, Available: s.Available,
+		Pods: pods,
 	}
-	return rows
 }
 
 func setStatus(s rollout.Set) SetStatus {
@@ -239,17 +253,35 @@ func revisions(observed []rollout.Set, rows map[string]Set) []Revision {
 	return out
 }
 
-// imagesOf lists the images that run, each once, by name.
-func imagesOf(sets map[string]Set) []Image {
+// images are those that run, of experiments too, each once, by name.
+func (v *View) images() []Image {
 	by := map[string][]Tag{}
+	for _, r := range v.Revisions {
+		addImages(by, r.Sets)
+		for _, e := range r.Experiments {
+			addImages(by, e.Sets)
+		}
+	}
+	return sortedImages(by)
+}
+
+// addImages notes the images of the sets that have pods, with what marks the set.
+func addImages(by map[string][]Tag, sets []Set) {
 	for _, s := range sets {
 		if s.Current == 0 {
 			continue
 		}
+		marks := s.Tags
+		if s.Template != "" {
+			marks = []Tag{TagExperiment + Tag(s.Template)}
+		}
 		for _, ref := range s.Images {
-			by[ref] = append(by[ref], s.Tags...)
+			by[ref] = append(by[ref], marks...)
 		}
 	}
+}
+
+func sortedImages(by map[string][]Tag) []Image {
 	var out []Image
 	for ref, t := range by {
 		slices.Sort(t)

@@ -47,7 +47,7 @@ func images() map[string][]string {
 }
 
 func TestBuildShowsRevisionsSetsAndPodsInOrder(t *testing.T) {
-	v := Build(inUpdate(), plan.Plan[v1alpha1.RolloutStatus]{}, images(), now())
+	v := Build(inUpdate(), plan.Plan[v1alpha1.RolloutStatus]{}, Around{Images: images()}, now())
 	want := []Revision{
 		{Number: 3, Sets: []Set{{
 			Name: "web-new", Hash: "new", Status: SetProgressing, Tags: []Tag{TagCanary}, Images: []string{"r/web:v3", "r/side:v1"},
@@ -72,7 +72,7 @@ func TestBuildShowsRevisionsSetsAndPodsInOrder(t *testing.T) {
 func TestBuildHeader(t *testing.T) {
 	v := Build(inUpdate(), plan.Plan[v1alpha1.RolloutStatus]{
 		Waiting: &plan.Waiting{For: "1 of 2 pods", Since: now().Add(-14 * time.Second), Ends: "those pods"},
-	}, images(), now())
+	}, Around{Images: images()}, now())
 	v.Revisions = nil
 	want := View{
 		Name: "web", Namespace: "shop", Created: now().Add(-time.Hour), Phase: "Progressing", Message: "more replicas need to be updated",
@@ -136,7 +136,7 @@ func TestWeights(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := inUpdate()
 			tc.change(o.Rollout)
-			v := Build(o, plan.Plan[v1alpha1.RolloutStatus]{}, nil, now())
+			v := Build(o, plan.Plan[v1alpha1.RolloutStatus]{}, Around{}, now())
 			if d := cmp.Diff(&tc.want, v.Canary); d != "" {
 				t.Errorf("-want +got:\n%s", d)
 			}
@@ -220,12 +220,12 @@ func TestWaitingLine(t *testing.T) {
 		"an end that names its time": {plan.Waiting{For: "pods", Ends: "those, or the deadline in 30s", Until: now().Add(30 * time.Second)}, "pods; ends with those, or the deadline in 30s"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := waiting(&tc.w, now()).Line; got != tc.want {
+			if got := waiting(&tc.w, Around{}, now()).Line; got != tc.want {
 				t.Errorf("got  %s\nwant %s", got, tc.want)
 			}
 		})
 	}
-	if got := waiting(nil, now()); got != nil {
+	if got := waiting(nil, Around{}, now()); got != nil {
 		t.Errorf("at rest nothing is waited for, got %+v", got)
 	}
 }
@@ -233,7 +233,7 @@ func TestWaitingLine(t *testing.T) {
 func TestWhatTheControllerHasNotSeenIsWhatIsWaitedFor(t *testing.T) {
 	p := plan.Plan[v1alpha1.RolloutStatus]{Waiting: &plan.Waiting{For: "pods"}}
 	line := func(ro *v1alpha1.Rollout) string {
-		return Build(rollout.Observed{Rollout: ro}, p, nil, now()).Waiting.Line
+		return Build(rollout.Observed{Rollout: ro}, p, Around{}, now()).Waiting.Line
 	}
 	behind := made(func(ro *v1alpha1.Rollout) { ro.Status.ObservedGeneration = "3" })
 	if got, want := line(behind), "the controller to see generation 4 of the spec (it has seen 3); ends with its next look; if that does not come, see whether it runs"; got != want {
@@ -259,11 +259,11 @@ func TestWhatAnotherControllerDoesIsNotExplained(t *testing.T) {
 	p := plan.Plan[v1alpha1.RolloutStatus]{Waiting: &plan.Waiting{For: "pods"}}
 	o := inUpdate()
 	o.Rollout.Status.Progress = nil
-	if v := Build(o, p, nil, now()); v.Waiting != nil || v.Problems != nil {
+	if v := Build(o, p, Around{}, now()); v.Waiting != nil || v.Problems != nil {
 		t.Errorf("it waits for %v and has the problems %v", v.Waiting, v.Problems)
 	}
 	o.Rollout.Status.Conditions = []v1alpha1.RolloutCondition{{Type: v1alpha1.RolloutInvalidSpec}}
-	v := Build(o, p, nil, now())
+	v := Build(o, p, Around{}, now())
 	if v.Waiting == nil || v.Waiting.Line != "a spec that can be carried out" || len(v.Problems) != 2 {
 		t.Errorf("a spec that was refused waits for %v and has the problems %v", v.Waiting, v.Problems)
 	}
@@ -298,7 +298,7 @@ func TestAgeAndSpan(t *testing.T) {
 
 func TestStillHidesOnlyThePassingOfTime(t *testing.T) {
 	p := plan.Plan[v1alpha1.RolloutStatus]{Waiting: &plan.Waiting{For: "pods", Since: now().Add(-time.Minute), Ends: "those"}}
-	view := func(o rollout.Observed, at time.Time) View { return Build(o, p, images(), at).Still() }
+	view := func(o rollout.Observed, at time.Time) View { return Build(o, p, Around{Images: images()}, at).Still() }
 	if d := cmp.Diff(view(inUpdate(), now()), view(inUpdate(), now().Add(7*time.Second))); d != "" {
 		t.Errorf("seven seconds later the view differs:\n%s", d)
 	}
@@ -307,7 +307,7 @@ func TestStillHidesOnlyThePassingOfTime(t *testing.T) {
 	if cmp.Equal(view(inUpdate(), now()), view(changed, now())) {
 		t.Error("another problem of a pod was hidden")
 	}
-	whole := Build(inUpdate(), p, images(), now())
+	whole := Build(inUpdate(), p, Around{Images: images()}, now())
 	before := whole.Revisions[1].Sets[0].Delay
 	whole.Still()
 	if got := whole.Revisions[1].Sets[0].Delay; got != before {

@@ -7,6 +7,7 @@
 package explain
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -78,6 +79,8 @@ const (
 	TagPreview Tag = "preview"
 	TagPing    Tag = "ping"
 	TagPong    Tag = "pong"
+	// TagExperiment begins the mark of an experiment's template.
+	TagExperiment Tag = "Σ:"
 )
 
 // Revision is all ReplicaSets of one revision; there is more than one only while
@@ -85,6 +88,9 @@ const (
 type Revision struct {
 	Number int64 `json:"number"`
 	Sets   []Set `json:"sets"`
+	// Experiments and Runs are those made for it, the older first.
+	Experiments []Experiment `json:"experiments,omitempty"`
+	Runs        []Run        `json:"runs,omitempty"`
 }
 
 // SetStatus is the state of a ReplicaSet in one word.
@@ -108,6 +114,8 @@ type Set struct {
 	// Delay is empty, "delay:passed", or "delay:" and the time until the set may
 	// be emptied.
 	Delay string `json:"delay,omitempty"`
+	// Template is its name within an experiment; empty for a set of a rollout.
+	Template string `json:"template,omitempty"`
 	// Failure is why its pods cannot be made.
 	Failure   string   `json:"failure,omitempty"`
 	Images    []string `json:"images,omitempty"`
@@ -139,14 +147,29 @@ func (v View) Still() View {
 	}
 	revisions := make([]Revision, len(v.Revisions))
 	for i, r := range v.Revisions {
-		revisions[i] = Revision{Number: r.Number, Sets: make([]Set, len(r.Sets))}
-		copy(revisions[i].Sets, r.Sets)
-		for j := range revisions[i].Sets {
-			if revisions[i].Sets[j].Delay != "" {
-				revisions[i].Sets[j].Delay = "delay"
-			}
+		r.Sets = stillSets(r.Sets)
+		r.Experiments = slices.Clone(r.Experiments)
+		for j, e := range r.Experiments {
+			r.Experiments[j] = e.Still()
 		}
+		revisions[i] = r
 	}
 	v.Revisions = revisions
 	return v
+}
+
+// Still is the experiment without what changes by the passing of time alone.
+func (e Experiment) Still() Experiment {
+	e.Sets = stillSets(e.Sets)
+	return e
+}
+
+func stillSets(sets []Set) []Set {
+	out := slices.Clone(sets)
+	for i := range out {
+		if out[i].Delay != "" {
+			out[i].Delay = "delay"
+		}
+	}
+	return out
 }

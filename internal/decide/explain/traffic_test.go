@@ -39,7 +39,7 @@ func TestEntrancesSayWhatIsWantedReadBackAndVerified(t *testing.T) {
 	}
 	p := plan.Plan[v1alpha1.RolloutStatus]{Status: o.Rollout.Status, Actions: plan.Actions{plan.SetRouting{
 		Router: "Istio", Objects: []string{"VirtualService web"}, Want: traffic.Routing{Split: traffic.New(100, 80)}}}}
-	v := Build(o, p, nil, now())
+	v := Build(o, p, Around{}, now())
 	want := []Entrance{
 		{Router: "Istio", Name: "VirtualService web/a", Wanted: 80, Weight: 60, Generation: 4, Verified: VerifiedSilent},
 		{Router: "Gateway API", Name: "HTTPRoute web", Wanted: 60, Weight: 60, Generation: 2, Verified: VerifiedNo, Message: "refused"},
@@ -60,7 +60,7 @@ func TestEntrancesSayWhatIsWantedReadBackAndVerified(t *testing.T) {
 func TestNoRouterNoEntrances(t *testing.T) {
 	o := routed()
 	o.Rollout.Spec.Strategy.Canary.TrafficRouting = nil
-	if v := Build(o, plan.Plan[v1alpha1.RolloutStatus]{Status: o.Rollout.Status}, nil, now()); v.Canary.Entrances != nil || v.Canary.Headroom != nil {
+	if v := Build(o, plan.Plan[v1alpha1.RolloutStatus]{Status: o.Rollout.Status}, Around{}, now()); v.Canary.Entrances != nil || v.Canary.Headroom != nil {
 		t.Errorf("got %+v", v.Canary)
 	}
 }

@@ -26,7 +26,7 @@ type Waiting struct {
 // object: then the plan speaks of what it will wait for after that.
 //
 // A plan with actions is one that the controller has yet to carry out.
-func waitingOf(o rollout.Observed, p *plan.Plan[v1alpha1.RolloutStatus], now time.Time) *Waiting {
+func waitingOf(o rollout.Observed, p *plan.Plan[v1alpha1.RolloutStatus], a Around, now time.Time) *Waiting {
 	ro, w := o.Rollout, p.Waiting
 	switch s := &ro.Status; {
 	case !Observed(ro):
@@ -50,18 +50,21 @@ func waitingOf(o rollout.Observed, p *plan.Plan[v1alpha1.RolloutStatus], now tim
 		ref := p.Actions[0].Target()
 		w = &plan.Waiting{For: "the controller to change " + string(ref.Kind) + " " + ref.Name + ": " + p.Actions[0].Reason(), Ends: "that change"}
 	}
-	return waiting(w, now)
+	return waiting(w, a, now)
 }
 
-func waiting(w *plan.Waiting, now time.Time) *Waiting {
+func waiting(w *plan.Waiting, a Around, now time.Time) *Waiting {
 	if w == nil || w.For == "" {
 		return nil
 	}
-	out := &Waiting{For: w.For, Since: w.Since, Ends: w.Ends, Until: w.Until}
+	still, live := measured(w, a, now)
+	out := &Waiting{For: w.For + still, Since: w.Since, Ends: w.Ends, Until: w.Until}
 	if w.On != nil {
 		out.On = string(w.On.Kind) + "/" + w.On.Name
 	}
-	out.Line = line(w, now)
+	told := *w
+	told.For += live
+	out.Line = line(&told, now)
 	return out
 }
 
