@@ -66,12 +66,19 @@ func TestCluster(t *testing.T) {
 	t.Run("Handover", c.testHandover)
 	t.Run("CLI", c.testCLI)
 	t.Run("Routed", c.testRouted)
+	t.Run("Jobs", c.testJobs)
 }
 
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	plane := controlplane.Start(t)
 	plane.NeedPods(t)
+	return installed(t, plane)
+}
+
+// installed makes a control plane know the product.
+func installed(t testing.TB, plane controlplane.Cluster) *cluster {
+	t.Helper()
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, v1alpha1.AddToScheme} {
 		if err := add(s); err != nil {

@@ -362,8 +362,21 @@ func (c *cluster) applySeed(t *testing.T, file, ns string) *v1alpha1.Rollout {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ro := c.objects(t, ns, string(data))
+	canary := ro.Spec.Strategy.Canary
+	canary.Steps = slices.DeleteFunc(canary.Steps, func(s v1alpha1.CanaryStep) bool { return s.Analysis != nil })
+	canary.AbortScaleDownDelaySeconds = new(int32(1))
+	ro.Labels = map[string]string{v1alpha1.LabelInstanceID: "routed"}
+	c.create(t, ro)
+	return ro
+}
+
+// objects makes the objects of a text in a namespace, and gives the last Rollout
+// among them, which it does not make.
+func (c *cluster) objects(t *testing.T, ns, text string) *v1alpha1.Rollout {
+	t.Helper()
 	var ro *v1alpha1.Rollout
-	for _, text := range strings.Split(string(data), "\n---\n") {
+	for _, text := range strings.Split(text, "\n---\n") {
 		u := object(text)
 		u.SetNamespace(ns)
 		if u.GetAPIVersion() == "networking.istio.io/v1" {
@@ -380,10 +393,5 @@ func (c *cluster) applySeed(t *testing.T, file, ns string) *v1alpha1.Rollout {
 			t.Fatal(err)
 		}
 	}
-	canary := ro.Spec.Strategy.Canary
-	canary.Steps = slices.DeleteFunc(canary.Steps, func(s v1alpha1.CanaryStep) bool { return s.Analysis != nil })
-	canary.AbortScaleDownDelaySeconds = new(int32(1))
-	ro.Labels = map[string]string{v1alpha1.LabelInstanceID: "routed"}
-	c.create(t, ro)
 	return ro
 }
