@@ -39,6 +39,7 @@ func paying() []expr.Option {
 		metered(fnFinite, new(func(any, any) any), one((*meter).finite)),
 		metered(fnKnown, new(func(any, any) any), one((*meter).known)),
 		metered(fnWalk, new(func(any, any, any) any), two((*meter).walk)),
+		metered(fnItems, new(func(any, any, any) any), two((*meter).items)),
 		metered(fnWeigh, new(func(any, any, any) any), two((*meter).weighed)),
 		metered(fnSquare, new(func(any, any) any), one((*meter).square)),
 		metered("..", new(func(any, any, any) any), two((*meter).span)),

@@ -285,6 +285,15 @@ func (m *meter) walk(list, factor any) (any, error) {
 	return list, m.pay(times(length(list), factor.(int)))
 }
 
+// items pays like walk. A text is no list: its items would be the codes of its
+// letters, and those compare with numbers.
+func (m *meter) items(list, factor any) (any, error) {
+	if s, ok := list.(string); ok {
+		return nil, fmt.Errorf("%s is no list of samples", described(s))
+	}
+	return m.walk(list, factor)
+}
+
 // weighed pays for a walk over the whole of a value.
 func (m *meter) weighed(x, factor any) (any, error) {
 	return x, m.weigh(x, factor.(int))

@@ -10,7 +10,8 @@ const (
 	fnScalar = "the number of"
 	fnFinite = "the finite number of"
 	fnKnown  = "known"
-	fnWalk   = "pay for the items of"
+	fnWalk   = "pay for the length of"
+	fnItems  = "pay for the items of"
 	fnWeigh  = "pay for the whole of"
 	fnSquare = "pay for the square of"
 	// These have names of their own, so that the parser still knows the functions
@@ -41,9 +42,20 @@ func (patcher) Visit(node *ast.Node) {
 		}
 	case *ast.BuiltinNode:
 		patchBuiltin(node, n)
+	case *ast.MemberNode:
+		if _, field := n.Property.(*ast.StringNode); !field && !optional(n.Node) {
+			n.Node = call(fnItems, n.Node, &ast.IntegerNode{})
+		}
 	case *ast.PredicateNode:
 		ast.Walk(&n.Node, itemVisitor{})
 	}
+}
+
+// optional says whether a part ends early where something is nil: no call may
+// stand around it before the end of its chain.
+func optional(node ast.Node) bool {
+	n, ok := node.(*ast.MemberNode)
+	return ok && (n.Optional || optional(n.Node))
 }
 
 // call is a call that takes the meter first.
@@ -120,7 +132,9 @@ func patchBuiltin(node *ast.Node, n *ast.BuiltinNode) {
 		ast.Patch(node, call("sorted "+n.Name, n.Arguments...))
 	case "uniq":
 		each(fnSquare)
-	case "first", "last", "get", "take", "fromPairs", "reverse", "concat", "len":
+	case "first", "last", "get":
+		n.Arguments[0] = call(fnItems, n.Arguments[0], &ast.IntegerNode{})
+	case "take", "fromPairs", "reverse", "concat", "len":
 		pay(fnWalk, 2)
 	case "sort", "median", "toJSON":
 		pay(fnWeigh, 16)
@@ -161,5 +175,5 @@ func payForLoop(n *ast.BuiltinNode) {
 	if n.Name == "sortBy" {
 		factor += 16
 	}
-	n.Arguments[0] = call(fnWalk, n.Arguments[0], &ast.IntegerNode{Value: factor})
+	n.Arguments[0] = call(fnItems, n.Arguments[0], &ast.IntegerNode{Value: factor})
 }

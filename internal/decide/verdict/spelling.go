@@ -19,7 +19,7 @@ func readable(text string) error {
 		return errors.New("the condition is empty: write one such as result[0] < 0.05, or leave it out")
 	case len(text) > maxText:
 		return fmt.Errorf("the condition has %d bytes, and may have %d: let the query or the service do the computing", len(text), maxText)
-	case strings.Contains(text, "{{"):
+	case strings.Contains(text, "{{args."), strings.Contains(text, "{{ args."):
 		return fmt.Errorf("condition %s has a placeholder that was not filled in: each {{args.NAME}} needs an argument of that name", quoted(text))
 	}
 	return nil
@@ -106,9 +106,9 @@ func hintFor(text, message string) string {
 		return "compare it with something, as in result[0] < 0.05"
 	case strings.Contains(message, `Operator("=")`):
 		return "two values are compared with =="
-	case strings.Contains(message, "unrecognized character: U+0026"):
+	case strings.Contains(message, `Operator("&")`):
 		return "write && (or and)"
-	case strings.Contains(message, "unrecognized character: U+007C"), strings.Contains(message, `Operator("|")`):
+	case strings.Contains(message, `Operator("|")`):
 		return "write || (or or)"
 	case strings.Contains(message, "exceeds maximum allowed nodes"):
 		return fmt.Sprintf("a condition may have %d parts; let the query or the service do the computing", maxNodes)
