@@ -192,3 +192,44 @@ func (s *CanaryStep) SetsSameRoute(o *CanaryStep) bool {
 // PercentageOrDefault is the share of requests that a mirror route copies, 0 to
 // 100; 100 when not given.
 func (s *SetMirrorRoute) PercentageOrDefault() int32 { return orDefault(s.Percentage, 100) }
+
+// Defaults of a traffic verification.
+const (
+	DefaultShareTolerance   int32         = 5
+	DefaultShareMinRequests int64         = 100
+	DefaultShareWindow      time.Duration = time.Minute
+	DefaultShareTimeout     time.Duration = 5 * time.Minute
+)
+
+// ToleranceOrDefault is the tolerance in percentage points, 5 when not given.
+func (v *TrafficVerification) ToleranceOrDefault() int32 {
+	return orDefault(v.Tolerance, DefaultShareTolerance)
+}
+
+// MinRequestsOrDefault is how many requests a window must have, 100 when not given.
+func (v *TrafficVerification) MinRequestsOrDefault() int64 {
+	if v.MinRequests == nil {
+		return DefaultShareMinRequests
+	}
+	return *v.MinRequests
+}
+
+// WindowOrDefault is the length of the window, 1 minute when not given or not
+// readable.
+func (v *TrafficVerification) WindowOrDefault() time.Duration {
+	return durationOr(v.Window, DefaultShareWindow)
+}
+
+// TimeoutOrDefault is how long a share may take to be proven after the first
+// window, 5 minutes when not given or not readable.
+func (v *TrafficVerification) TimeoutOrDefault() time.Duration {
+	return durationOr(v.Timeout, DefaultShareTimeout)
+}
+
+func durationOr(s DurationString, otherwise time.Duration) time.Duration {
+	d, err := s.Duration()
+	if s == "" || err != nil {
+		return otherwise
+	}
+	return d
+}

@@ -54,6 +54,8 @@ type TrafficVerification struct {
 	// {{args.hash}}, {{args.service}} and {{args.window}} (such as 60s). The answer is
 	// one number: the requests of that version within the window.
 	Provider ShareProvider `json:"provider"`
+	// Further values for those texts, such as a token from a Secret.
+	Args []Argument `json:"args,omitempty"`
 	// Percentage points, 1 to 100, by which the share may differ from the weight.
 	// Default 5.
 	Tolerance *int32 `json:"tolerance,omitempty"`

@@ -3378,6 +3378,13 @@ func (in *TrafficRecord) DeepCopy() *TrafficRecord {
 func (in *TrafficVerification) DeepCopyInto(out *TrafficVerification) {
 	*out = *in
 	in.Provider.DeepCopyInto(&out.Provider)
+	if in.Args != nil {
+		in, out := &in.Args, &out.Args
+		*out = make([]Argument, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.Tolerance != nil {
 		in, out := &in.Tolerance, &out.Tolerance
 		*out = new(int32)

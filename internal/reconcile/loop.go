@@ -50,6 +50,10 @@ type Loop struct {
 	Log    logr.Logger
 	// ObserveOnly decides but does not act.
 	ObserveOnly bool
+	// Asker counts the requests that versions answer, for rollouts that want shares
+	// proven; Tidier clears up after it. Nil where nobody can be asked.
+	Asker  Asker
+	Tidier Tidier
 	// OnPass sees every pass that came as far as a plan, or failed; observed and
 	// plan are nil where it did not come so far. May be nil.
 	OnPass func(key types.NamespacedName, observed *observe.Observation, p *Plan, out Outcome)
@@ -84,6 +88,7 @@ func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.T
 		return l.done(key, nil, nil, l.unseen(key, err, now), now)
 	}
 	o.Failure = l.failures.last(key)
+	l.counted(key, o)
 	p, err := l.decide(o.Observed, now)
 	if err != nil {
 		out := Outcome{Err: err, Panic: true, Wake: now.Add(l.failures.next(key, panicked))}
@@ -110,6 +115,9 @@ func (l *Loop) unseen(key types.NamespacedName, err error, now time.Time) Outcom
 	switch {
 	case apierrors.IsNotFound(err):
 		l.failures.forget(key)
+		if l.Tidier != nil {
+			l.Tidier.Forget(key)
+		}
 		return Outcome{Gone: true}
 	case errors.Is(err, observe.ErrStale):
 		return Outcome{Stale: true, Wake: now.Add(staleWait)}
@@ -123,6 +131,7 @@ func (l *Loop) act(ctx context.Context, key types.NamespacedName, o *observe.Obs
 	out.Performed, out.Wrote, out.Err, out.Class = done.Performed, done.Wrote, done.Err, done.Class
 	if done.Err == nil {
 		l.failures.forget(key)
+		l.ask(key, o, p, now)
 		return
 	}
 	// An early wake of the plan counts on writes that were not made: the backoff

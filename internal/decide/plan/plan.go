@@ -56,6 +56,9 @@ type Plan[S any] struct {
 	WriteStatus bool `json:"writeStatus,omitempty"`
 	// Actions are performed in order; the first that fails ends the pass.
 	Actions Actions `json:"actions,omitempty"`
+	// Asks are questions to a provider that the planned object itself names; they
+	// are asked after the last write, and change nothing.
+	Asks []Ask `json:"asks,omitempty"`
 	// Notes say why. Those with a Reason become events, in order of Rank, after
 	// the last write of the pass; a pass that fails emits only the notes of
 	// writes that were made.
@@ -78,6 +81,14 @@ type OwnPatch struct {
 	// Annotations to set.
 	Annotations []Pair `json:"annotations,omitempty"`
 	Why         string `json:"why"`
+}
+
+// Ask is one question to a provider.
+type Ask struct {
+	// Name files the answer.
+	Name string `json:"name"`
+	// Args are the values for the texts of the question.
+	Args []Pair `json:"args,omitempty"`
 }
 
 // Pair sets a key to a value, or removes the key.

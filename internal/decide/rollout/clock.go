@@ -14,7 +14,7 @@ import (
 // none. The clock belongs to one attempt at one revision; it does not run while
 // the release is paused, invalid, aborted or complete, and starts anew after.
 func measure(v *view, r record) (_ record, progressed bool) {
-	if r.Completed || r.Aborted || len(r.Pauses) > 0 || v.ro.Spec.Paused || judging(v, &r) {
+	if r.Completed || r.Aborted || len(r.Pauses) > 0 || v.ro.Spec.Paused || judging(v, &r) || v.proving(&r) {
 		r.Clock = nil
 		return r, false
 	}
@@ -59,7 +59,7 @@ func marks(v *view) (updated, available, ordered, old int32) {
 // rewound starts the clock of the step that this pass moved on to, so that the
 // next pass has nothing to write for it.
 func rewound(v *view, r record) record {
-	if !r.moved || r.Clock != nil || v.current == nil || r.Completed || r.Aborted || len(r.Pauses) > 0 || v.ro.Spec.Paused || onPause(v, &r) || judging(v, &r) {
+	if !r.moved || r.Clock != nil || v.current == nil || r.Completed || r.Aborted || len(r.Pauses) > 0 || v.ro.Spec.Paused || onPause(v, &r) || judging(v, &r) || v.proving(&r) {
 		return r
 	}
 	updated, available, _, old := marks(v)

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 )
 
-// verdict is the content of one condition.
-type verdict struct {
+// saying is the content of one condition.
+type saying struct {
 	kind    v1alpha1.RolloutConditionType
 	status  corev1.ConditionStatus
 	reason  string
@@ -20,11 +20,11 @@ type verdict struct {
 	refresh bool
 }
 
-// set puts a verdict into a list of conditions: nothing changes where type,
+// set puts a saying into a list of conditions: nothing changes where type,
 // status and reason are as before; the transition time is kept while the status
 // is; a condition that is set moves to the end. Source: the wire contract,
 // "Conditions".
-func set(list []v1alpha1.RolloutCondition, c verdict, now metav1.Time) []v1alpha1.RolloutCondition {
+func set(list []v1alpha1.RolloutCondition, c saying, now metav1.Time) []v1alpha1.RolloutCondition {
 	w := words{list: list}
 	w.set(c, now)
 	return w.list
@@ -36,7 +36,7 @@ type words struct {
 	own  bool
 }
 
-func (w *words) set(c verdict, now metav1.Time) {
+func (w *words) set(c saying, now metav1.Time) {
 	next := v1alpha1.RolloutCondition{Type: c.kind, Status: c.status, Reason: c.reason, Message: c.message,
 		LastUpdateTime: now, LastTransitionTime: now}
 	if old := find(w.list, c.kind); old != nil {
@@ -61,7 +61,7 @@ func (w *words) set(c verdict, now metav1.Time) {
 
 // say sets a condition whose words alone are no change.
 func (w *words) say(kind v1alpha1.RolloutConditionType, status corev1.ConditionStatus, reason, message string, now metav1.Time) {
-	w.set(verdict{kind, status, reason, message, false}, now)
+	w.set(saying{kind, status, reason, message, false}, now)
 }
 
 // touch sets the update time of a condition: the sign of progress.
@@ -172,9 +172,9 @@ func completedText(done bool) string {
 }
 
 // progressing gives the Progressing condition; none when it stays as it is.
-func progressing(v *view, r *record, progressed, healthy bool, old *v1alpha1.RolloutCondition) (verdict, bool) {
-	say := func(status corev1.ConditionStatus, reason, message string) (verdict, bool) {
-		return verdict{v1alpha1.RolloutProgressing, status, reason, message, false}, true
+func progressing(v *view, r *record, progressed, healthy bool, old *v1alpha1.RolloutCondition) (saying, bool) {
+	say := func(status corev1.ConditionStatus, reason, message string) (saying, bool) {
+		return saying{v1alpha1.RolloutProgressing, status, reason, message, false}, true
 	}
 	// about puts the name of the set, in quotes, between two texts.
 	about := func(before, after string) string {
@@ -210,7 +210,7 @@ func progressing(v *view, r *record, progressed, healthy bool, old *v1alpha1.Rol
 	case old == nil:
 		return say(corev1.ConditionTrue, v1alpha1.ReasonFoundNewReplicaSet, about("Found new replica set ", ""))
 	}
-	return verdict{}, false
+	return saying{}, false
 }
 
 // abortText is the message of an aborted release, with what still holds it.
@@ -237,5 +237,5 @@ func failure(v *view, list []v1alpha1.RolloutCondition, now metav1.Time) []v1alp
 	if bad == nil {
 		return without(list, v1alpha1.RolloutReplicaFailure)
 	}
-	return set(list, verdict{v1alpha1.RolloutReplicaFailure, corev1.ConditionTrue, bad.FailureReason, bad.Failure, true}, now)
+	return set(list, saying{v1alpha1.RolloutReplicaFailure, corev1.ConditionTrue, bad.FailureReason, bad.Failure, true}, now)
 }

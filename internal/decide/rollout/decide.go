@@ -60,7 +60,7 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	r = verdicts(v, hold(v, begin(v, r)))
 	r.Invalid = false
 	r, progressed := measure(v, r)
-	r = witness(v, r)
+	r = share(v, witness(v, r))
 
 	var w writes
 	switches, switchNotes := selectors(v, &r)
@@ -144,7 +144,7 @@ func union(a, b []plan.Pair) []plan.Pair {
 func assemble(v *view, r *record, w writes, progressed bool) plan.Plan[v1alpha1.RolloutStatus] {
 	st := derive(v, r, progressed)
 	patch, ownNotes := own(v)
-	p := plan.Plan[v1alpha1.RolloutStatus]{Own: patch, Status: st, Actions: w.actions, Wake: wake(v, r)}
+	p := plan.Plan[v1alpha1.RolloutStatus]{Own: patch, Status: st, Actions: w.actions, Asks: questions(v, r), Wake: wake(v, r)}
 	if v.ro.Status.ObservedGeneration == "" && v.ro.Status.CurrentPodHash == "" {
 		p.Notes = append(p.Notes, addedNote())
 	}

@@ -80,7 +80,7 @@ func strandedCondition(v *view, list []v1alpha1.RolloutCondition, now metav1.Tim
 	if text == "" {
 		return without(list, v1alpha1.RolloutServiceStranded)
 	}
-	return set(list, verdict{v1alpha1.RolloutServiceStranded, corev1.ConditionTrue, string(v1alpha1.RolloutServiceStranded), text, true}, now)
+	return set(list, saying{v1alpha1.RolloutServiceStranded, corev1.ConditionTrue, string(v1alpha1.RolloutServiceStranded), text, true}, now)
 }
 
 func strandedNotes(v *view, st *v1alpha1.RolloutStatus) []plan.Note {

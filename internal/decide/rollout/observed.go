@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/verdict"
 )
 
 // Observed is everything that a decision rests on. It is read, never changed.
@@ -39,6 +40,10 @@ type Observed struct {
 	Leaving []Leaving
 	// LoadBalancers are those behind the entrances, where they are looked at.
 	LoadBalancers []v1alpha1.ALBStatus
+	// Counts are answers about the requests of a version, by version, that came
+	// since the last pass; Counting are versions that are being asked about.
+	Counts   map[string]verdict.Answer
+	Counting map[string]bool
 	// Proof is what was observed of runs and their templates.
 	Proof
 	// Failure is the write that keeps failing; nil when the last pass went well.

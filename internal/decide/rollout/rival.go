@@ -121,7 +121,7 @@ func rivals(r *record, list []v1alpha1.RolloutCondition, now metav1.Time) []v1al
 			last = x
 		}
 	}
-	return set(list, verdict{v1alpha1.RolloutRivalWriter, corev1.ConditionTrue, string(v1alpha1.RolloutRivalWriter), RivalText(last), true}, now)
+	return set(list, saying{v1alpha1.RolloutRivalWriter, corev1.ConditionTrue, string(v1alpha1.RolloutRivalWriter), RivalText(last), true}, now)
 }
 
 // repairAt is when the entrance may be written again.

@@ -210,5 +210,5 @@ func routedReached(v *view, r *record, want scale.Split) bool {
 		return false
 	}
 	goal := aim(v, r)
-	return v.flow.most == goal && v.flow.least == goal && v.proven(r)
+	return v.flow.most == goal && v.flow.least == goal && v.proven(r) && v.shareProven(r)
 }

@@ -180,9 +180,9 @@ func refuse(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 }
 
 // invalidSpec is the condition that tells the first problem.
-func invalidSpec(v *view) verdict {
+func invalidSpec(v *view) saying {
 	message := fmt.Sprintf("The Rollout %q is invalid: %s", v.ro.Name, ProblemText(v.o.Problems[0]))
-	return verdict{v1alpha1.RolloutInvalidSpec, corev1.ConditionTrue, v1alpha1.ReasonInvalidSpec, message, true}
+	return saying{v1alpha1.RolloutInvalidSpec, corev1.ConditionTrue, v1alpha1.ReasonInvalidSpec, message, true}
 }
 
 // ProblemText is a problem in one line: path, value, and what would be right.

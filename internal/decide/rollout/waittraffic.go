@@ -24,7 +24,7 @@ func waitingTraffic(v *view, r *record) *plan.Waiting {
 			On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name}}
 	}
 	if !v.routed || v.proven(r) {
-		return nil
+		return waitingShare(v, r)
 	}
 	since := time.Time{}
 	if r.Traffic != nil {
@@ -81,6 +81,12 @@ func trafficWakes(v *view, r *record) []time.Time {
 	if !v.routed {
 		return at
 	}
+	if next := v.countAt(r); !next.IsZero() && (len(v.o.Counting) == 0 || v.now.Before(next)) {
+		at = append(at, latest(next, v.now.Add(time.Second)))
+	}
+	if v.proving(r) {
+		at = append(at, givenUpAt(v.canary.TrafficRouting.Verification, r.Traffic.Share).Add(time.Second))
+	}
 	if until := settledAt(v, r); v.now.Before(until) {
 		at = append(at, until)
 	}
@@ -107,4 +113,11 @@ func trafficWakes(v *view, r *record) []time.Time {
 		}
 	}
 	return at
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -55,6 +55,7 @@ func trafficRouting(c *v1alpha1.CanaryStrategy, p *field.Path) field.ErrorList {
 	}
 	errs = append(errs, apisix(p.Child("apisix"), t.Apisix)...)
 	errs = append(errs, gatewayAPI(p, t)...)
+	errs = append(errs, verification(p.Child("verification"), t.Verification)...)
 	for i, r := range t.ManagedRoutes {
 		errs = append(errs, named(p.Child("managedRoutes").Index(i).Child("name"), r.Name, "a route that steps may set")...)
 	}

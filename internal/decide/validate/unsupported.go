@@ -66,6 +66,7 @@ func built() map[string]extent {
 		"spec.strategy.canary.trafficRouting.managedRoutes":    whole,
 		"spec.strategy.canary.trafficRouting.maxTrafficWeight": whole,
 		"spec.strategy.canary.trafficRouting.settleSeconds":    whole,
+		"spec.strategy.canary.trafficRouting.verification":     whole,
 		"spec.strategy.canary.trafficRouting.plugins":          routers,
 		// These have a meaning with a traffic router only; without one the wire
 		// contract gives them no effect, so nothing is missing.
