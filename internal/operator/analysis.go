@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-logr/logr"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -96,21 +97,10 @@ func (a *answers) answered(run types.NamespacedName) {
 	}
 }
 
-func (p *process) addAnalyses(ctx context.Context, mgr manager.Manager, cfg *rest.Config, actor *act.Actor, versions observe.Synced) error {
+func (p *process) addAnalyses(ctx context.Context, mgr manager.Manager, actor *act.Actor, versions observe.Synced) error {
 	log := p.log.WithName("analysis")
 	heard := &answers{}
-	jobs, err := p.jobs(cfg)
-	if err != nil {
-		return err
-	}
-	providers := registry.New(registry.Options{HTTP: wire.New(wire.Options{}), PrometheusAddress: p.options.PrometheusAddress,
-		Jobs: jobs})
-	pool := metric.NewPool(ctx, metric.Options{
-		For: providers.For, Secrets: secretKeys{mgr.GetAPIReader()}, Now: time.Now, Answered: heard.answered,
-		Problem: func(run types.NamespacedName, name string, err error) {
-			log.Error(err, "A provider broke down", "namespace", run.Namespace, "analysisrun", run.Name, "metric", name)
-		},
-	})
+	pool := p.pool(ctx, mgr, heard, log)
 	guard := observe.NewGuard(versions)
 	own := &act.Actor{Client: actor.Client, Events: actor.Events, Lease: actor.Lease, Guard: guard, Clock: actor.Clock, OnWrite: actor.OnWrite}
 	loop := &reconcile.Analysis{
@@ -120,6 +110,27 @@ func (p *process) addAnalyses(ctx context.Context, mgr manager.Manager, cfg *res
 		&worker{pass: loop.Run, clock: time.Now},
 		source.Kind(mgr.GetCache(), &v1alpha1.AnalysisRun{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.AnalysisRun]{}),
 		source.Func(heard.start))
+}
+
+// pool asks the providers for one kind of object.
+func (p *process) pool(ctx context.Context, mgr manager.Manager, heard *answers, log logr.Logger) *metric.Pool {
+	return metric.NewPool(ctx, metric.Options{
+		For: p.providers.For, Secrets: secretKeys{mgr.GetAPIReader()}, Now: time.Now, Answered: heard.answered,
+		Problem: func(run types.NamespacedName, name string, err error) {
+			log.Error(err, "A provider broke down", "namespace", run.Namespace, "name", run.Name, "metric", name)
+		},
+	})
+}
+
+// newProviders makes the providers, which share their connections.
+func (p *process) newProviders(cfg *rest.Config) (*registry.Registry, error) {
+	jobs, err := p.jobs(cfg)
+	if err != nil {
+		return nil, err
+	}
+	v, _ := version()
+	return registry.New(registry.Options{HTTP: wire.New(wire.Options{UserAgent: act.FieldManager + "/" + v}),
+		PrometheusAddress: p.options.PrometheusAddress, Jobs: jobs}), nil
 }
 
 // secretKeys reads single keys of Secrets, live: they are not cached.

@@ -36,6 +36,7 @@ import (
 	"github.com/sluice-project/sluice/internal/act"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/decide/rollout"
+	providers "github.com/sluice-project/sluice/internal/metric/registry"
 	"github.com/sluice-project/sluice/internal/observe"
 	"github.com/sluice-project/sluice/internal/reconcile"
 	"github.com/sluice-project/sluice/internal/router/alb"
@@ -90,6 +91,7 @@ type process struct {
 	metrics   *metrics
 	namespace string
 	lease     *lease
+	providers *providers.Registry
 	events    *recorder
 	ready     atomic.Bool
 }
@@ -192,6 +194,9 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 		}
 		actor.Events = p.events
 	}
+	if p.providers, err = p.newProviders(cfg); err != nil {
+		return err
+	}
 	shown := &plans{}
 	if err := p.addRollouts(ctx, mgr, actor, guard, shown); err != nil {
 		return err
@@ -199,7 +204,7 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 	if err := p.addServices(mgr, actor); err != nil {
 		return err
 	}
-	if err := p.addAnalyses(ctx, mgr, cfg, actor, versions); err != nil {
+	if err := p.addAnalyses(ctx, mgr, actor, versions); err != nil {
 		return err
 	}
 	return p.addServers(mgr, shown)
@@ -211,6 +216,8 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 	if err != nil {
 		return err
 	}
+	heard := &answers{}
+	counts := p.pool(ctx, mgr, heard, p.log.WithName("shares"))
 	loop := &reconcile.Loop{
 		Source: &observe.Source{
 			Reader:             mgr.GetCache(),
@@ -231,6 +238,8 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 			},
 		},
 		Actor:       actor,
+		Asker:       counts,
+		Tidier:      counts,
 		Decide:      rollout.Decide,
 		Log:         p.log.WithName("rollouts"),
 		ObserveOnly: p.options.ObserveOnly,
@@ -249,7 +258,7 @@ func (p *process) addRollouts(ctx context.Context, mgr manager.Manager, actor *a
 	}
 	return addController(mgr, "Rollouts", p.options.RolloutThreads,
 		&worker{pass: loop.Rollout, clock: time.Now, after: p.metrics.pass},
-		slices.Concat(rolloutSources(mgr.GetCache(), p.deleted), proofSources(mgr.GetCache(), p.namespace == ""), []source.Source{routes.source()})...)
+		slices.Concat(rolloutSources(mgr.GetCache(), p.deleted), proofSources(mgr.GetCache(), p.namespace == ""), []source.Source{routes.source(), source.Func(heard.start)})...)
 }
 
 // verifiers ask data planes that can tell.
