@@ -78,9 +78,12 @@ func stolen(t *trial) {
 // hard is a secret that looks different in every encoding.
 const hard = `s3cr/t+"word" <of> ä&%zz?`
 
+// long is a secret of which a cut text may hold a good part.
+const long = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 // secrets are in no text of an answer, whatever the server does with them.
 func secrets(t *trial) {
-	for _, secret := range []string{hard, "swordfish-12345"} {
+	for _, secret := range []string{hard, "swordfish-12345", long} {
 		for fault, answer := range t.faults() {
 			s := t.serve(answer)
 			for name, in := range t.logins(s.URL, secret) {
@@ -110,7 +113,7 @@ func leaks(a verdict.Answer, secret string) string {
 		secret, url.QueryEscape(secret), url.PathEscape(secret), strings.ToLower(url.QueryEscape(secret)),
 		strings.Trim(string(quoted), `"`), base64.StdEncoding.EncodeToString([]byte(secret)), base64.URLEncoding.EncodeToString([]byte(secret)),
 		base64.StdEncoding.EncodeToString([]byte("ann:" + secret)),
-		secret[:len(secret)*2/3], // more than half of it
+		secret[:(len(secret)+1)/2],
 	}
 	for _, f := range forms {
 		if strings.Contains(all, f) {
@@ -127,24 +130,24 @@ func (t *trial) faults() map[string]http.HandlerFunc {
 		name, password, _ := r.BasicAuth()
 		return fmt.Sprint(r.Header, r.URL, body, name, password)
 	}
-	return map[string]http.HandlerFunc{
-		"an error that repeats all":     func(w http.ResponseWriter, r *http.Request) { t.Refuse(w, 400, echo(r)) },
-		"a status 401 that repeats all": func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(401); _, _ = io.WriteString(w, echo(r)) },
-		"a good text that repeats all":  func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, echo(r)) },
+	faults := map[string]http.HandlerFunc{
+		"an error that repeats all": func(w http.ResponseWriter, r *http.Request) { t.Refuse(w, 400, echo(r)) },
+		"a status 401 that repeats all": func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, echo(r))
+		},
+		"a good text that repeats all": func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, echo(r)) },
 		"warnings that repeat all": func(w http.ResponseWriter, r *http.Request) {
 			c := one()
 			c.Warnings = []string{echo(r)}
 			t.Respond(w, c)
 		},
 		"a redirect that repeats all": func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.0.1:1/"+url.PathEscape(echo(r))+"?"+url.QueryEscape(echo(r)), 307)
+			http.Redirect(w, r, "http://127.0.0.1:1/"+url.PathEscape(echo(r))+"?"+url.QueryEscape(echo(r)), http.StatusTemporaryRedirect)
 		},
 		"a redirect to nonsense": func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Location", "http://[::1/"+url.PathEscape(echo(r)))
-			w.WriteHeader(307)
-		},
-		"a long text that ends in them": func(w http.ResponseWriter, r *http.Request) {
-			t.Refuse(w, 500, strings.Repeat("x", metric.LongestText-40)+" "+r.Header.Get("X-Token")+echo(r))
+			w.WriteHeader(http.StatusTemporaryRedirect)
 		},
 		"a connection that is closed": closed,
 		"JSON whose beginning is a leak": func(w http.ResponseWriter, r *http.Request) {
@@ -152,4 +155,17 @@ func (t *trial) faults() map[string]http.HandlerFunc {
 			_, _ = io.WriteString(w, r.Header.Get("X-Token")+echo(r))
 		},
 	}
+	// Wherever a text is cut, one of these has a secret across it.
+	for pad := range 4 {
+		again := func(r *http.Request) string {
+			return strings.Repeat("x", pad*len(long)/4) + strings.Repeat(" "+r.Header.Get("X-Token"), 4*metric.LongestText/len(long))
+		}
+		faults[fmt.Sprintf("a long error, %d", pad)] = func(w http.ResponseWriter, r *http.Request) { t.Refuse(w, 500, again(r)) }
+		faults[fmt.Sprintf("a long text, %d", pad)] = func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, again(r))
+		}
+		faults[fmt.Sprintf("a long good text, %d", pad)] = func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, again(r)) }
+	}
+	return faults
 }
