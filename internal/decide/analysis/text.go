@@ -23,6 +23,10 @@ func cut(s string, n int) string {
 	if len(s) <= n/6 && clean(s) {
 		return s
 	}
+	if len(s) > n+utf8.UTFMax {
+		// No letter is shorter as JSON than as it is.
+		s = s[:n+utf8.UTFMax]
+	}
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || r < ' ' && r != '\n' && r != '\t' || r == 0x7f {
 			return ' '

@@ -3,6 +3,7 @@ package analysis
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 	"time"
 
@@ -25,8 +26,7 @@ func spec(t testing.TB, text string) v1alpha1.AnalysisRunSpec {
 		t.Fatalf("%v in:\n%s", err, text)
 	}
 	for i := range s.Metrics {
-		p := &s.Metrics[i].Provider
-		if p.Prometheus == nil && p.Web == nil && p.Job == nil && p.Plugin == nil {
+		if p := &s.Metrics[i].Provider; reflect.ValueOf(*p).IsZero() {
 			p.Prometheus = &v1alpha1.PrometheusMetric{Address: "http://prometheus", Query: "up"}
 		}
 	}
@@ -46,18 +46,19 @@ type world struct {
 	lastPlan Plan
 	// answers are waiting for the next pass.
 	answers map[string]verdict.Answer
+	compile func(string) (*verdict.Condition, error)
 	// cancelled are all questions that were given up.
 	cancelled []string
 }
 
 func begin(t testing.TB, text string) *world {
 	t.Helper()
-	return &world{t: t, now: epoch, asking: map[string]bool{}, answers: map[string]verdict.Answer{},
+	return &world{t: t, now: epoch, compile: remembering(), asking: map[string]bool{}, answers: map[string]verdict.Answer{},
 		run: &v1alpha1.AnalysisRun{ObjectMeta: metav1.ObjectMeta{Name: "run", Namespace: "ns", UID: "u", ResourceVersion: "1"}, Spec: spec(t, text)}}
 }
 
 func (w *world) observed() Observed {
-	return Observed{Run: w.run, Answers: w.answers, Asking: w.asking}
+	return Observed{Run: w.run, Answers: w.answers, Asking: w.asking, Compile: w.compile}
 }
 
 // pass decides and carries the plan out: the status goes through JSON as it would
