@@ -7,9 +7,11 @@
 // world is asserted, by watch and with generous time-outs, never a call; and a
 // test lets no time pass but where its subject is time.
 //
-// All tests share one control plane and are subtests of TestCluster. It comes
-// from package controlplane: KUBECONFIG names a running one (bin/sluice-cluster
-// up), else one is started. -short leaves all of this out.
+// All tests but one share one control plane and are subtests of TestCluster. It
+// comes from package controlplane: KUBECONFIG names a running one
+// (bin/sluice-cluster up), else one is started. -short leaves all of this out.
+// TestMeasured has one of its own, in which pods answer requests and a Prometheus
+// measures them; where that cannot be, it is skipped with the reason.
 //
 // # Scenarios in real time
 //
