@@ -51,21 +51,27 @@ func ServiceNames(o *Observed) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// RunNames gives, for each analysis that has no run yet, the n-th name that its
-// run would try.
-func RunNames(o *Observed, n int) []string {
-	if o.Experiment.Status.Phase.Completed() || o.Experiment.Spec.Terminate {
-		return nil
+// NeedsRun tells that the i-th analysis has no run and may get one now: all sets
+// are, or once were, available.
+func NeedsRun(o *Observed, i int) bool {
+	e := o.Experiment
+	s, recorded := analysisStatus(&e.Status, e.Spec.Analyses[i].Name)
+	if run, ok := o.Runs[s.AnalysisRun]; recorded && (s.Phase.Completed() || ok && run.Ours) || e.Status.Phase.Completed() {
+		return false
 	}
-	var out []string
-	for i := range o.Experiment.Spec.Analyses {
-		a := &o.Experiment.Spec.Analyses[i]
-		s, _ := analysisStatus(&o.Experiment.Status, a.Name)
-		if r, ok := o.Runs[s.AnalysisRun]; !ok || !r.Ours {
-			out = append(out, runName(o.Experiment, a, n))
-		}
-	}
-	return out
+	return e.Status.AvailableAt != nil || available(o)
+}
+
+// RunName is the n-th name that the run of the i-th analysis tries.
+func RunName(e *v1alpha1.Experiment, i, n int) string { return runName(e, &e.Spec.Analyses[i], n) }
+
+// available tells that all pods are.
+func available(o *Observed) bool {
+	return !slices.ContainsFunc(o.Experiment.Spec.Templates, func(t v1alpha1.TemplateSpec) bool {
+		want := v1alpha1.ReplicasOrDefault(t.Replicas)
+		set := current(o.Sets, t.Name)
+		return want > 0 && (set == nil || set.Available != want)
+	})
 }
 
 // setName is the name by the contract; after a collision the hash makes it differ.

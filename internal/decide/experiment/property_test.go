@@ -151,6 +151,7 @@ func FuzzDecide(f *testing.F) {
 		}
 		SetNames(&o)
 		ServiceNames(&o)
-		RunNames(&o, 1)
+		NeedsRun(&o, 0)
+		RunName(w.e, 1, 1)
 	})
 }
