@@ -19,7 +19,7 @@ import (
 // current step. There is nothing to prove on a first deployment, on the way back
 // to a version that is known, and once a person has skipped all of it.
 func needed(v *view, r *record) []Place {
-	if r.Aborted || r.PromoteFull || v.current == nil || v.settled() || v.first || v.inRollbackWindow() {
+	if r.Aborted || r.PromoteFull || v.current == nil || v.settled() || r.stable == v.hash() || v.first || v.inRollbackWindow() {
 		return nil
 	}
 	var out []Place
