@@ -160,7 +160,8 @@ func (c *cluster) list(r *http.Request, group, namespace, resource string) map[s
 // kinds are the kinds that commands list, by resource.
 func kinds() map[string]string {
 	return map[string]string{"rollouts": "Rollout", "experiments": "Experiment", "analysisruns": "AnalysisRun",
-		"replicasets": "ReplicaSet", "pods": "Pod", "services": "Service", "deployments": "Deployment"}
+		"replicasets": "ReplicaSet", "pods": "Pod", "services": "Service", "deployments": "Deployment",
+		"analysistemplates": "AnalysisTemplate", "clusteranalysistemplates": "ClusterAnalysisTemplate"}
 }
 
 func (c *cluster) patch(w http.ResponseWriter, r *http.Request, at int) {

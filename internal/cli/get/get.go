@@ -235,13 +235,14 @@ func narrow(kind string, key types.NamespacedName) map[string]client.ListOptions
 	all := client.ListOptions{Namespace: key.Namespace}
 	out := map[string]client.ListOptions{
 		// Other rollouts of the namespace matter too: two over the same pods are a problem.
-		"Rollout":     all,
-		"ReplicaSet":  {Namespace: key.Namespace, LabelSelector: hashed},
-		"Pod":         {Namespace: key.Namespace, LabelSelector: hashed},
-		"Service":     all,
-		"Deployment":  all,
-		"AnalysisRun": all,
-		"Experiment":  all,
+		"Rollout":          all,
+		"ReplicaSet":       {Namespace: key.Namespace, LabelSelector: hashed},
+		"Pod":              {Namespace: key.Namespace, LabelSelector: hashed},
+		"Service":          all,
+		"Deployment":       all,
+		"AnalysisRun":      all,
+		"AnalysisTemplate": all,
+		"Experiment":       all,
 	}
 	if kind != v1alpha1.KindRollout {
 		out[kind] = client.ListOptions{Namespace: key.Namespace, FieldSelector: fields.OneTermEqualSelector("metadata.name", key.Name)}
