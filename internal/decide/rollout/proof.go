@@ -65,7 +65,7 @@ func witness(v *view, r record) record {
 	before, seen := r.Traffic, time.Time{}
 	next := v1alpha1.TrafficRecord{Key: v.routingKey(), SeenAt: metav1.NewTime(v.now), Config: v.config(before)}
 	if before != nil {
-		next.Rivals, seen = before.Rivals, before.SeenAt.Time
+		next.Rivals, next.Share, seen = before.Rivals, before.Share, before.SeenAt.Time
 		if before.Key == next.Key {
 			next.SeenAt = before.SeenAt
 		}

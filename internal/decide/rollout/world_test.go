@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -12,7 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/analysis"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/verdict"
 )
 
 // world is the smallest world a plan can be played in: every write is accepted
@@ -32,6 +35,13 @@ type world struct {
 	// entrances are what routers say; writes to them are seen at once.
 	entrances []Entrance
 	last      plan.Plan[v1alpha1.RolloutStatus]
+	// runs are the AnalysisRuns and Experiments that were made, oldest first;
+	// templates is what those are made from, by place.
+	runs      []Run
+	templates map[Place]*analysis.Merged
+	// count answers what is asked of the requests of a version; nil for nobody.
+	count  func(version string) verdict.Answer
+	counts map[string]verdict.Answer
 }
 
 func newWorld(t *testing.T, replicas int32, surge, unavailable int32, steps ...v1alpha1.CanaryStep) *world {
@@ -61,8 +71,9 @@ func (w *world) observed() Observed {
 		services[k] = s
 	}
 	return Observed{Rollout: w.ro.DeepCopy(), Sets: sets, Services: services, Problems: w.problems, PodsLookedAt: w.now,
-		Entrances: append([]Entrance(nil), w.entrances...),
-		Template:  Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
+		Entrances: append([]Entrance(nil), w.entrances...), Counts: w.counts,
+		Proof:    Proof{Runs: append([]Run(nil), w.runs...), Templates: w.templates},
+		Template: Template{Hash: w.image, LegacyHash: w.image + "-old", Digest: "digest-" + w.image, StepsHash: "steps" + w.steps}}
 }
 
 // pass decides once and plays the plan; it tells whether anything was written.
@@ -79,6 +90,17 @@ func (w *world) pass() bool {
 		}
 	}
 	w.ro.Status = *p.Status.DeepCopy()
+	w.counts = nil
+	for _, a := range p.Asks {
+		if w.count != nil {
+			if w.counts == nil {
+				w.counts = map[string]verdict.Answer{}
+			}
+			answer := w.count(a.Name)
+			answer.StartedAt, answer.FinishedAt = w.now, w.now
+			w.counts[a.Name] = answer
+		}
+	}
 	seen := map[string]bool{}
 	for _, a := range p.Actions {
 		if key := string(a.Target().Kind) + a.Target().Name; seen[key] {
@@ -99,7 +121,7 @@ func (w *world) pass() bool {
 		}
 	}
 	w.follow()
-	return !p.Empty()
+	return !p.Empty() || len(w.counts) > 0
 }
 
 func (w *world) perform(a plan.Action) {
@@ -127,6 +149,21 @@ func (w *world) perform(a plan.Action) {
 				e.Generation++
 			}
 		}
+	case plan.CreateChild:
+		run := Run{Kind: a.Kind, Name: a.Name, UID: a.Name, Created: w.now.Add(time.Duration(len(w.runs)) * time.Millisecond)}
+		for _, p := range append(append([]plan.Pair(nil), a.Labels...), a.Annotations...) {
+			switch p.Key {
+			case v1alpha1.LabelPodTemplateHash:
+				run.Hash = p.Value
+			case v1alpha1.AnnotationRunKey:
+				run.Key = p.Value
+			}
+		}
+		w.runs = append(w.runs, run)
+	case plan.EndChild:
+		w.run(a.Ref.Name).Ending = true
+	case plan.DeleteChild:
+		w.runs = slices.DeleteFunc(w.runs, func(r Run) bool { return r.Name == a.Ref.Name })
 	case plan.DeleteReplicaSet:
 		for i := range w.sets {
 			if w.sets[i].Name == a.Ref.Name {
@@ -135,6 +172,16 @@ func (w *world) perform(a plan.Action) {
 			}
 		}
 	}
+}
+
+func (w *world) run(name string) *Run {
+	for i := range w.runs {
+		if w.runs[i].Name == name {
+			return &w.runs[i]
+		}
+	}
+	w.t.Fatalf("no run %s among %v", name, w.runs)
+	return nil
 }
 
 func annotate(s *Set, pairs []plan.Pair) {
