@@ -72,7 +72,11 @@ func meaning(g *gauge, a verdict.Answer) (verdict.Kind, string) {
 	case a.Terminated:
 		return terminated(a)
 	case a.Verdict == "":
-		j := verdict.Judge(g.success, g.failure, a.Sample)
+		sample := a.Sample
+		if sample.At.IsZero() {
+			sample.At = a.FinishedAt
+		}
+		j := verdict.Judge(g.success, g.failure, sample)
 		return j.Kind, j.Message
 	}
 	switch a.Verdict {
