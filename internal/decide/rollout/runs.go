@@ -183,7 +183,8 @@ func pauseFor(v *view, r record, reason v1alpha1.PauseReason) record {
 	if slices.ContainsFunc(r.Pauses, func(p v1alpha1.PauseCondition) bool { return p.Reason == reason }) {
 		return r
 	}
-	r.Pauses = append(slices.Clone(r.Pauses), v1alpha1.PauseCondition{Reason: reason, StartTime: metav1.NewTime(v.now)})
+	// First, because the status tells the first reason, and no time ends this one.
+	r.Pauses = append([]v1alpha1.PauseCondition{{Reason: reason, StartTime: metav1.NewTime(v.now)}}, r.Pauses...)
 	r.Clock = nil
 	return r
 }
