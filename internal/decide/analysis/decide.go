@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -56,7 +55,7 @@ func Decide(o Observed, now time.Time) Plan {
 	} else {
 		v.follow()
 	}
-	v.p.WriteStatus = !equality.Semantic.DeepEqual(&v.p.Status, &o.Run.Status)
+	v.p.WriteStatus = !same(&v.p.Status, &o.Run.Status)
 	return v.p
 }
 
