@@ -51,7 +51,8 @@ type instance struct {
 	// next is when each object is due.
 	next map[work]time.Time
 	// asker asks the providers for this process.
-	asker *provider.Asker
+	asker    *provider.Asker
+	analyses *reconcile.Analysis
 	// last is when the last event of a kind arrives: events keep their order.
 	last map[plan.Kind]time.Time
 	// routes are the objects that the routers of each rollout were read from.
@@ -79,7 +80,7 @@ func (w *World) startInstance(l lease, view *store.View) *instance {
 		next: map[work]time.Time{}, last: map[plan.Kind]time.Time{},
 		plans: map[types.NamespacedName]*reconcile.Plan{}, routes: map[types.NamespacedName][]router.Key{},
 	}
-	i.view.Index(observe.IndexOwner, observe.OwnerIndex)
+	i.view.Index(observe.IndexOwner, ownerIndex)
 	guard := observe.NewGuard(i.view)
 	writer := w.store.Client(store.Hooks{Before: i.before, After: i.after}).Sharing()
 	i.loop = &reconcile.Loop{
@@ -90,7 +91,7 @@ func (w *World) startInstance(l lease, view *store.View) *instance {
 		OnPass: i.passed,
 		Log:    logr.Discard(),
 	}
-	i.asker = w.providers.Asker(func(run types.NamespacedName) { i.enqueueOf(plan.KindAnalysisRun, run) })
+	i.measures(writer)
 	w.instances = append(w.instances, i)
 	w.started++
 	i.enqueueAll(plan.KindRollout)
@@ -279,6 +280,9 @@ func (i *instance) run(of work) {
 	case plan.KindRollout:
 		w.passes++
 		out = i.loop.Rollout(context.Background(), of.NamespacedName, w.line.Now())
+	case plan.KindAnalysisRun:
+		w.measuring++
+		out = i.analyses.Run(context.Background(), of.NamespacedName, w.line.Now())
 	default:
 		return
 	}
@@ -336,6 +340,8 @@ func (w *World) touch(r *store.Request) {
 	switch r.Kind {
 	case plan.KindRollout:
 		obj = &v1alpha1.Rollout{}
+	case plan.KindAnalysisRun:
+		obj = &v1alpha1.AnalysisRun{}
 	case plan.KindReplicaSet:
 		obj = &appsv1.ReplicaSet{}
 	case plan.KindRouter:
@@ -364,7 +370,9 @@ func (i *instance) after(r *store.Request, before, after client.Object, err erro
 	if err != nil {
 		return
 	}
-	w.writes++
+	if i.pass == nil || i.pass.Kind == plan.KindRollout {
+		w.writes++
+	}
 	if w.faults.crash > 0 {
 		if w.faults.crash--; w.faults.crash == 0 {
 			panic(died{})

@@ -74,19 +74,26 @@ type generator struct {
 	*rand.Rand
 	lines  []string
 	images int
+	// analysed tells that analyses judge the releases.
+	analysed bool
 }
 
 // Generate makes up the lines of a script; a seed always gives the same. Every
 // other seed has routers.
 func Generate(seed uint64) []string {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 77)), images: 1}
+	if asksProof(seed) {
+		g.proof()
+	}
 	if seed%2 == 0 {
 		return g.routed()
 	}
 	g.spec()
 	g.add("advance %s", g.pick("1s", "5s", "1m", "20m"))
 	for range 3 + g.IntN(12) {
-		g.event()
+		if !g.proofEvent() {
+			g.event()
+		}
 		g.add("advance %s", g.pick("0s", "3ms", "20ms", "100ms", "500ms", "1s", "2s", "5s", "12s", "30s", "2m", "10m"))
 	}
 	return g.lines
@@ -130,6 +137,7 @@ func (g *generator) spec() {
 	if g.chance(75) {
 		g.add("  steps %s", g.stepList())
 	}
+	g.proofSettings()
 	if services {
 		g.add("  stableService front, canaryService probe")
 	}
@@ -163,7 +171,7 @@ func (g *generator) stepList() string {
 			out = append(out, g.pick("pause", "pause", "pause 2s", "pause 30s", "pause 2m"))
 		}
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(g.withProof(out), ", ")
 }
 
 // event is one thing that somebody does or that goes wrong.

@@ -29,9 +29,11 @@ func (g *generator) routed() []string {
 	}
 	g.add("advance %s", g.pick("1s", "5s", "1m", "20m"))
 	for range 3 + g.IntN(12) {
-		if g.chance(25) {
+		switch {
+		case g.proofEvent():
+		case g.chance(25):
 			g.routedEvent(entrances)
-		} else {
+		default:
 			g.event()
 		}
 		g.add("advance %s", g.pick("0s", "3ms", "20ms", "100ms", "500ms", "1s", "2s", "5s", "12s", "30s", "2m", "10m"))
@@ -106,6 +108,7 @@ func (g *generator) routedSpec(entrances []string) {
 	if g.chance(25) {
 		g.add("  settle %s", g.pick("1s", "5s", "20s"))
 	}
+	g.proofSettings()
 	g.habits()
 }
 
@@ -142,7 +145,7 @@ func (g *generator) routedSteps(headers bool) string {
 			out = append(out, g.pick("pause", "pause", "pause 2s", "pause 30s", "pause 2m"))
 		}
 	}
-	return strings.Join(out, ", ")
+	return strings.Join(g.withProof(out), ", ")
 }
 
 // routedEvent is what happens to routes and routers.

@@ -17,6 +17,10 @@ import (
 // watchOver is how long a world at rest is watched for writes.
 const watchOver = 30 * time.Minute
 
+// longestRun is how long a run may take that has an end: its measurements, and
+// each error once more.
+const longestRun = 30 * time.Minute
+
 // Settle stops all faults, lets the world come to its end and judges it: that
 // every rollout ends, that the end is one the laws know, that nothing is written
 // at rest, and that a new controller finds nothing to do.
@@ -75,7 +79,13 @@ func (w *World) bound() time.Duration {
 		steps := 0
 		if c := ro.Spec.Strategy.Canary; c != nil {
 			steps = len(c.Steps)
+			if c.Analysis != nil {
+				total += longestRun
+			}
 			for _, s := range c.Steps {
+				if s.Analysis != nil || s.Experiment != nil {
+					total += longestRun
+				}
 				if s.Pause != nil {
 					total += time.Duration(max(0, s.Pause.DurationSeconds())) * time.Second
 				}

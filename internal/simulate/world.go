@@ -73,6 +73,8 @@ type World struct {
 	trace     trace
 	writes    int
 	passes    int
+	// measuring counts the passes over AnalysisRuns.
+	measuring int
 	// measured counts the changes of AnalysisRuns.
 	measured int
 	history  []moment

@@ -40,6 +40,7 @@ func playAll(o rollout.Observed, actions []plan.Action, now time.Time) rollout.O
 		o.Pods = slices.Clone(o.Pods)
 		o.Services = maps.Clone(o.Services)
 		o.Entrances = slices.Clone(o.Entrances)
+		o.Runs = slices.Clone(o.Runs)
 	}
 	for _, a := range actions {
 		o = playOne(o, a, now)
@@ -75,6 +76,8 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 				o = oneFewer(o, p.Set, p.Ready)
 			}
 		}
+	case plan.CreateChild, plan.EndChild, plan.DeleteChild:
+		o.Runs = playRun(o.Runs, a, now)
 	case plan.LeaveRouter:
 		o.Leaving = nil
 	case plan.SetRouting:
@@ -97,6 +100,32 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 		o.Services[a.Ref.Name] = svc
 	}
 	return o
+}
+
+// playRun plays an action on a run or an experiment.
+func playRun(runs []rollout.Run, action plan.Action, now time.Time) []rollout.Run {
+	switch a := action.(type) {
+	case plan.CreateChild:
+		of := func(pairs []plan.Pair, key string) string {
+			for _, p := range pairs {
+				if p.Key == key {
+					return p.Value
+				}
+			}
+			return ""
+		}
+		return append(runs, rollout.Run{Kind: a.Kind, Name: a.Name, UID: "new-" + a.Name, Version: "1", Created: now.Truncate(time.Second),
+			Hash: of(a.Labels, v1alpha1.LabelPodTemplateHash), Key: of(a.Annotations, v1alpha1.AnnotationRunKey)})
+	case plan.EndChild:
+		for i := range runs {
+			if runs[i].Kind == a.Ref.Kind && runs[i].Name == a.Ref.Name {
+				runs[i].Ending = true
+			}
+		}
+	case plan.DeleteChild:
+		return slices.DeleteFunc(runs, func(r rollout.Run) bool { return r.Kind == a.Ref.Kind && r.Name == a.Ref.Name })
+	}
+	return runs
 }
 
 // turned gives the entrances as they are read once a ping-pong pair has changed

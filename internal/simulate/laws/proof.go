@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
+	"github.com/sluice-project/sluice/internal/decide/analysis"
 	"github.com/sluice-project/sluice/internal/decide/plan"
 	"github.com/sluice-project/sluice/internal/simulate/store"
 )
@@ -202,6 +203,18 @@ func (j *Judge) wroteRun(p *Pass, r *store.Request, before, after client.Object)
 		if len(m.Message) > longestMessage || len(m.Measurements) > mostKept && len(a.Spec.MeasurementRetention) == 0 {
 			j.Break(Runs, "the run %s keeps %d measurements of %s, with a message of %d bytes", a.Name, len(m.Measurements), m.Name, len(m.Message))
 		}
+	}
+}
+
+// Analysed judges what was decided about a run: one that is over asks nothing, and
+// one that is not over says when it goes on.
+func (j *Judge) Analysed(p *Pass, run *v1alpha1.AnalysisRun, decided *analysis.Plan) {
+	over := decided.Status.CompletedAt != nil
+	switch {
+	case run.Status.CompletedAt != nil && (len(decided.Ask) > 0 || decided.WriteStatus):
+		j.check(Verdicts, p.Key, "a run that is over measures, or is written to")
+	case !over && decided.Wake.IsZero() && len(decided.Ask) == 0 && !decided.WriteStatus:
+		j.check(Wakes, p.Key, "a run that is not over has no wake time and asks nothing")
 	}
 }
 

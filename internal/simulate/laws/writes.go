@@ -2,6 +2,7 @@ package laws
 
 import (
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -322,6 +323,12 @@ func (j *Judge) evicted(p *Pass, pod *corev1.Pod) {
 	}
 }
 
+// atPause tells of a pause that the steps ask for: one for a verdict may begin again
+// with the next verdict.
+func atPause(st *v1alpha1.RolloutStatus) bool {
+	return slices.ContainsFunc(st.PauseConditions, func(p v1alpha1.PauseCondition) bool { return p.Reason == v1alpha1.PauseReasonCanaryPauseStep })
+}
+
 // recorded judges a new status of ours.
 func (j *Judge) recorded(p *Pass, before, after *v1alpha1.Rollout) {
 	s := j.story(p.Key)
@@ -352,7 +359,7 @@ func (j *Judge) recorded(p *Pass, before, after *v1alpha1.Rollout) {
 	if a.Abort || a.StableRS == a.CurrentPodHash {
 		s.full, s.passed = "", nil
 	}
-	if q := s.passed; q != nil && a.CurrentStepIndex != nil && len(a.PauseConditions) > 0 && len(b.PauseConditions) == 0 &&
+	if q := s.passed; q != nil && a.CurrentStepIndex != nil && atPause(a) && len(b.PauseConditions) == 0 &&
 		q.hash == a.CurrentPodHash && q.steps == a.Progress.StepHash && q.attempt == a.Progress.Attempt && q.step == *a.CurrentStepIndex {
 		j.check(Commands, p.Key, fmt.Sprintf("the pause at step %d, which a user has ended, begins again", q.step))
 	}

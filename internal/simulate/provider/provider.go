@@ -33,7 +33,6 @@ type Model struct {
 	series map[seriesKey]*story
 	// jobs are those that exist, by name.
 	jobs map[string]*job
-	done func(run types.NamespacedName)
 }
 
 // seriesKey names a series: hash is empty for questions that name none that has
@@ -59,10 +58,9 @@ type job struct {
 	started     time.Time
 }
 
-// New makes providers. A jitter stretches delays; done is called for a run one of
-// whose Jobs has come to something, as a watch would tell.
-func New(l *timeline.Line, jitter *rand.Rand, done func(run types.NamespacedName)) *Model {
-	return &Model{line: l, jitter: jitter, series: map[seriesKey]*story{}, jobs: map[string]*job{}, done: done}
+// New makes providers. A jitter stretches delays.
+func New(l *timeline.Line, jitter *rand.Rand) *Model {
+	return &Model{line: l, jitter: jitter, series: map[seriesKey]*story{}, jobs: map[string]*job{}}
 }
 
 // Set has a metric answered so from now on.
@@ -203,9 +201,6 @@ func (m *Model) job(q *metric.Question, how metric.How) verdict.Answer {
 		}
 		j = &job{name: name, uid: q.UID, metric: q.Metric.Name, number: q.Number, answer: a, started: m.line.Now()}
 		m.jobs[name] = j
-		if run := (types.NamespacedName{Namespace: q.Namespace, Name: q.Run}); a.Kind != script.JobNeverRun {
-			m.line.After(a.Late+usual, func() { m.done(run) })
-		}
 	}
 	return m.look(j, q.Namespace)
 }

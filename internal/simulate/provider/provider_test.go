@@ -25,7 +25,7 @@ type table struct {
 
 func newTable() *table {
 	t := &table{line: timeline.New(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), nil)}
-	t.model = New(t.line, nil, func(types.NamespacedName) { t.heard++ })
+	t.model = New(t.line, nil)
 	t.asker = t.model.Asker(func(types.NamespacedName) { t.heard++ })
 	return t
 }
