@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
+	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
 )
@@ -37,12 +39,12 @@ func Values(args []v1alpha1.Argument) (plain map[string]string, secrets map[stri
 // it is: what looks like a tag in it stays text. A tag that names no argument is
 // an error.
 func Substitute(m v1alpha1.Metric, values map[string]string) (v1alpha1.Metric, error) {
+	if !tagged(reflect.ValueOf(&m)) {
+		return m, nil
+	}
 	text, err := json.Marshal(&m)
 	if err != nil {
 		return m, fmt.Errorf("the metric cannot be written as JSON: %w", err)
-	}
-	if !bytes.Contains(text, []byte(tagOpen)) {
-		return m, nil
 	}
 	filled, err := fill(string(text), func(name string) (string, bool) {
 		arg, ok := strings.CutPrefix(name, argPrefix)
@@ -60,6 +62,42 @@ func Substitute(m v1alpha1.Metric, values map[string]string) (v1alpha1.Metric, e
 		return m, fmt.Errorf("the metric cannot be read with its arguments filled in: %w", err)
 	}
 	return out, nil
+}
+
+// tagged tells whether there is a tag in any text of v. It is asked at each look at
+// a run, and most metrics have none.
+func tagged(v reflect.Value) bool {
+	switch v.Kind() {
+	case reflect.String:
+		return strings.Contains(v.String(), tagOpen)
+	case reflect.Pointer, reflect.Interface:
+		return !v.IsNil() && tagged(v.Elem())
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return false
+		}
+		for i := range v.NumField() {
+			if tagged(v.Field(i)) {
+				return true
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return v.Kind() == reflect.Slice && bytes.Contains(v.Bytes(), []byte(tagOpen))
+		}
+		for i := range v.Len() {
+			if tagged(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if tagged(it.Key()) || tagged(it.Value()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // maxFilled bounds a metric whose values are much longer than their tags.

@@ -1,10 +1,14 @@
 package validate
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/randfill"
 	"sigs.k8s.io/yaml"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -188,5 +192,35 @@ func TestAnAnalysisOfDryRunsAloneProvesNothing(t *testing.T) {
 	spec.DryRun[0].MetricName = "a"
 	if got := TemplateAdvice(field.NewPath("spec"), spec, true); len(got) != 0 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestRandomAnalysesNeverPanic judges specs that are filled at random, twice each.
+func TestRandomAnalysesNeverPanic(t *testing.T) {
+	const rounds = 150
+	texts := []string{"", "result > 0", "result >", "{{args.x}}", "1m", "-1", "*", ".*", "a\x00"}
+	for seed := range int64(rounds) {
+		fill := randfill.NewWithSeed(seed).NilChance(0.4).NumElements(0, 3).MaxDepth(10).Funcs(
+			func(m *json.RawMessage, c randfill.Continue) { *m = json.RawMessage(`{"a":1}`) },
+			func(s *string, c randfill.Continue) { *s = texts[c.Intn(len(texts))] },
+			func(s *v1alpha1.DurationString, c randfill.Continue) {
+				*s = v1alpha1.DurationString(texts[c.Intn(len(texts))])
+			},
+			func(v *intstr.IntOrString, c randfill.Continue) {
+				*v = intstr.IntOrString{Type: intstr.Type(c.Intn(3)), IntVal: c.Int31() - c.Int31(), StrVal: texts[c.Intn(len(texts))]}
+			})
+		var run v1alpha1.AnalysisRunSpec
+		var template v1alpha1.AnalysisTemplateSpec
+		fill.Fill(&run)
+		fill.Fill(&template)
+		verdict := func() string {
+			p := field.NewPath("spec")
+			errs := append(AnalysisRun(&run), AnalysisTemplate(&template, p)...)
+			errs = append(errs, Metrics(p, run.Metrics, nil)...)
+			return fmt.Sprint(errs, RunAdvice(p, &run), TemplateAdvice(p, &template, true))
+		}
+		if first, second := verdict(), verdict(); first != second {
+			t.Fatalf("seed %d: two verdicts:\n%s\n%s", seed, first, second)
+		}
 	}
 }
