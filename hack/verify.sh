@@ -63,7 +63,7 @@ before=$(state)
 step "format" formatted
 step "lint" hack/lint.sh
 step "generated files" generated
-step "traces and the documents made from code" go test -count 1 ./internal/simulate ./internal/router/registry -run '^TestScenario|^TestDocument'
+step "traces and the documents made from code" go test -count 1 ./internal/simulate ./internal/router/registry ./internal/metric/registry -run '^TestScenario|^TestDocument'
 step "module files" tidy
 step "links of the documents" go test -count 1 ./internal/walls -run '^TestDocuments'
 if [ "$before" != "$(state)" ]; then

@@ -30,7 +30,7 @@ func (p rule) check(next *http.Request, before []*http.Request) error {
 		return fmt.Errorf("more than %d redirects, the last one to %s", mostRedirects, place)
 	case next.URL.Scheme != "http" && next.URL.Scheme != "https":
 		return fmt.Errorf("a redirect to %s, which is not HTTP", place)
-	case p.private && !sameServer(before[0].URL, next.URL):
+	case p.private && !SameServer(before[0].URL, next.URL):
 		return fmt.Errorf("a redirect to another server, %s, is not followed: the request holds credentials, headers or a body that are not meant for it", place)
 	case p.request.Login.Sign != nil:
 		return fmt.Errorf("a redirect to %s is not followed: the signature of the request holds for its own address only", place)
@@ -40,10 +40,10 @@ func (p rule) check(next *http.Request, before []*http.Request) error {
 	return nil
 }
 
-// sameServer tells whether what is meant for one URL may be sent to the other: the
+// SameServer tells whether what is meant for one URL may be sent to the other: the
 // same host and port, or the same host where plain HTTP turns into HTTPS, each at
 // its usual port.
-func sameServer(a, b *url.URL) bool {
+func SameServer(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false
 	}
