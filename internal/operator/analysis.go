@@ -15,10 +15,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -47,10 +45,7 @@ func proofSources(c cache.Cache, clusterWide bool) []source.Source {
 	m := mapper{c}
 	out := []source.Source{
 		source.Kind(c, &v1alpha1.AnalysisRun{}, handler.TypedEnqueueRequestsFromMapFunc(ofRun[*v1alpha1.AnalysisRun]),
-			predicate.TypedFuncs[*v1alpha1.AnalysisRun]{UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.AnalysisRun]) bool {
-				return e.ObjectOld.Status.Phase != e.ObjectNew.Status.Phase || e.ObjectOld.Spec.Terminate != e.ObjectNew.Spec.Terminate ||
-					e.ObjectNew.DeletionTimestamp != nil
-			}}),
+			phaseChanged()),
 		source.Kind(c, &v1alpha1.Experiment{}, handler.TypedEnqueueRequestsFromMapFunc(ofRun[*v1alpha1.Experiment])),
 		source.Kind(c, &v1alpha1.AnalysisTemplate{}, handler.TypedEnqueueRequestsFromMapFunc(
 			func(ctx context.Context, t *v1alpha1.AnalysisTemplate) []request {
@@ -102,7 +97,7 @@ func (p *process) addAnalyses(ctx context.Context, mgr manager.Manager, actor *a
 	heard := &answers{}
 	pool := p.pool(ctx, mgr, heard, log)
 	guard := observe.NewGuard(versions)
-	own := &act.Actor{Client: actor.Client, Events: actor.Events, Lease: actor.Lease, Guard: guard, Clock: actor.Clock, OnWrite: actor.OnWrite}
+	own := alike(actor, guard)
 	loop := &reconcile.Analysis{
 		Reader: mgr.GetCache(), Live: mgr.GetAPIReader(), Guard: guard, Actor: own, Asker: pool, Tidier: pool, Log: log, ObserveOnly: p.options.ObserveOnly,
 	}

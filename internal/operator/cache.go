@@ -101,7 +101,9 @@ func stripService(in any) (any, error) {
 	if !ok {
 		return in, nil
 	}
+	owners := svc.OwnerReferences
 	svc.ObjectMeta = identity(&svc.ObjectMeta, v1alpha1.AnnotationManagedBy)
+	svc.OwnerReferences = owners // of experiments
 	svc.Spec = corev1.ServiceSpec{Selector: svc.Spec.Selector}
 	svc.Status = corev1.ServiceStatus{}
 	return svc, nil
@@ -184,6 +186,11 @@ func index(ctx context.Context, c cache.Cache) error {
 	for _, obj := range []client.Object{&v1alpha1.AnalysisRun{}, &v1alpha1.Experiment{}} {
 		if err := c.IndexField(ctx, obj, observe.IndexOwner, observe.RunIndex); err != nil {
 			return fmt.Errorf("index %T by owner: %w", obj, err)
+		}
+	}
+	for _, obj := range []client.Object{&appsv1.ReplicaSet{}, &corev1.Service{}, &v1alpha1.AnalysisRun{}} {
+		if err := c.IndexField(ctx, obj, observe.IndexExperiment, observe.ExperimentIndex); err != nil {
+			return fmt.Errorf("index %T by experiment: %w", obj, err)
 		}
 	}
 	return nil

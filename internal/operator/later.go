@@ -34,9 +34,8 @@ func addLater(f *pflag.FlagSet) []laterFlag {
 	f.StringSlice("controllers", nil, "run only these controllers")
 	mark("this build runs rollouts and Services together", "controllers")
 
-	f.Int("experiment-threads", 10, "workers for experiments")
 	f.Int("ingress-threads", 10, "workers for ingresses")
-	mark("this build has no workers of that kind", "experiment-threads", "ingress-threads")
+	mark("this build has no workers of that kind", "ingress-threads")
 
 	f.Int("ephemeral-metadata-threads", 10, "pods whose metadata is updated at the same time")
 	f.Int("ephemeral-metadata-update-pod-retries", 3, "tries to update a pod's metadata")

@@ -34,8 +34,8 @@ type Options struct {
 	ResyncSeconds int64
 	// routers are the flags about routers.
 	routers routerFlags
-	// RolloutThreads, ServiceThreads and AnalysisThreads are numbers of workers.
-	RolloutThreads, ServiceThreads, AnalysisThreads int
+	// RolloutThreads and the next three are numbers of workers.
+	RolloutThreads, ServiceThreads, AnalysisThreads, ExperimentThreads int
 	// PrometheusAddress is where metrics of Prometheus are asked that name no
 	// address of their own.
 	PrometheusAddress string
@@ -66,7 +66,7 @@ func NewOptions() *Options {
 	return &Options{
 		Client:         genericclioptions.NewConfigFlags(true),
 		ResyncSeconds:  900,
-		RolloutThreads: 10, ServiceThreads: 10, AnalysisThreads: 30,
+		RolloutThreads: 10, ServiceThreads: 10, AnalysisThreads: 30, ExperimentThreads: 10,
 		PrometheusAddress: os.Getenv("ARGO_ROLLOUTS_PROMETHEUS_ADDRESS"),
 		JobKubeconfig:     os.Getenv(jobKubeconfig), JobNamespace: os.Getenv(jobNamespace),
 		LeaderElect:   true,
@@ -88,6 +88,7 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.RolloutThreads, "rollout-threads", o.RolloutThreads, "rollouts that are worked on at the same time")
 	f.IntVar(&o.ServiceThreads, "service-threads", o.ServiceThreads, "Services that are worked on at the same time")
 	f.IntVar(&o.AnalysisThreads, "analysis-threads", o.AnalysisThreads, "AnalysisRuns that are worked on at the same time; providers are asked beside that, each question by itself")
+	f.IntVar(&o.ExperimentThreads, "experiment-threads", o.ExperimentThreads, "Experiments that are worked on at the same time")
 	f.BoolVar(&o.ObserveOnly, "observe-only", o.ObserveOnly, "write nothing and take no lease; log what would be done and serve it as JSON at /plans on the metrics port")
 	f.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "act only while holding the leader lease")
 	f.DurationVar(&o.LeaseDuration, "leader-election-lease-duration", o.LeaseDuration, "time that others wait before they take over a lease that is not renewed")
@@ -125,6 +126,7 @@ func (o *Options) Validate() error {
 	}
 	positive("rollout-threads", int64(o.RolloutThreads))
 	positive("service-threads", int64(o.ServiceThreads))
+	positive("experiment-threads", int64(o.ExperimentThreads))
 	positive("analysis-threads", int64(o.AnalysisThreads))
 	positive("rollout-resync", o.ResyncSeconds)
 	port("metricsPort", o.MetricsPort)

@@ -37,7 +37,7 @@ func TestFlags(t *testing.T) {
 			"--self-service-notification-enabled=false"}},
 		"a deprecated name":                         {args: []string{"--metricsport=9090"}},
 		"one kind of controller only":               {args: []string{"--controllers=analysis"}, want: "--controllers=[analysis] is not supported yet"},
-		"workers that do not exist":                 {args: []string{"--experiment-threads=5"}, want: "--experiment-threads=5 is not supported yet"},
+		"workers that do not exist":                 {args: []string{"--ingress-threads=5"}, want: "--ingress-threads=5 is not supported yet"},
 		"verification at AWS by its old name":       {args: []string{"--alb-verify-weight"}},
 		"versions of routers":                       {args: []string{"--istio-api-version=v1", "--traefik-api-version=traefik.containo.us/v1alpha1", "--ambassador-api-version=x.getambassador.io/v3alpha1"}},
 		"a version that is none":                    {args: []string{"--istio-api-version=networking/v1"}, want: "--istio-api-version"},

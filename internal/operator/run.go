@@ -207,6 +207,9 @@ func (p *process) assemble(ctx context.Context, mgr manager.Manager, cfg *rest.C
 	if err := p.addAnalyses(ctx, mgr, actor, versions); err != nil {
 		return err
 	}
+	if err := p.addExperiments(mgr, actor, versions); err != nil {
+		return err
+	}
 	return p.addServers(mgr, shown)
 }
 

@@ -79,6 +79,7 @@ func built() map[string]extent {
 		"spec.progressDeadlineAbort":                       whole,
 		"spec.restartAt":                                   whole,
 		"spec.strategy.canary.analysis":                    whole,
+		"spec.strategy.canary.steps.experiment":            whole,
 		"spec.strategy.canary.steps.analysis":              whole,
 		"spec.analysis":                                    opened,
 		"spec.analysis.successfulRunHistoryLimit":          whole,
@@ -93,8 +94,6 @@ func instead(path string) string {
 		return "use strategy.canary"
 	case "spec.workloadRef":
 		return "write the pod template under spec.template, and scale the workload to 0"
-	case "spec.strategy.canary.steps.experiment":
-		return "remove it; a pause step gives time to look at the new version"
 	}
 	return "remove it"
 }
