@@ -34,7 +34,7 @@ func (v *pass) schedule() {
 		v.ask(i, r, m)
 	}
 	switch {
-	case waits && v.closed, waits && st.Phase.Completed():
+	case waits && st.Phase.Completed():
 		v.p.Waiting = &plan.Waiting{For: "measurements that go on to be ended", Ends: "the providers' answers"}
 		return
 	case !st.Phase.Completed():
