@@ -67,6 +67,7 @@ func TestCluster(t *testing.T) {
 	t.Run("CLI", c.testCLI)
 	t.Run("Routed", c.testRouted)
 	t.Run("Jobs", c.testJobs)
+	t.Run("JobProvider", c.testJobProvider)
 }
 
 func newCluster(t testing.TB) *cluster {
