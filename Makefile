@@ -23,7 +23,7 @@ GO_TEST := go test
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: ## Watch releases under real requests: a good one goes out, bad ones come back (TRAFFIC=no: without Traefik and requests; SIMULATED=1: in virtual time, without a cluster)
+demo: ## Watch releases under real requests and a real Prometheus: a good one goes out, bad ones come back (TRAFFIC=no: without requests; PROMETHEUS=no: a page in its place; SIMULATED=1: in virtual time, without a cluster)
 	@SIMULATED=$(SIMULATED) TRAFFIC=$(TRAFFIC) MAKE=$(MAKE) hack/demo.sh
 
 test: $(CLUSTER) compile ## Run every test, also those on a real API server

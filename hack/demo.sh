@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
 # Shows the product at work under real requests: a good release goes out step by
 # step, bad ones come back. It builds what it needs, starts a local Kubernetes
-# with Traefik, and removes all that it started. TRAFFIC=no does without Traefik
-# and requests, and so does a machine that allows no network namespaces. With
+# with Traefik and Prometheus, and removes all that it started. TRAFFIC=no does
+# without Traefik and requests, and so does a machine that allows no network
+# namespaces; PROMETHEUS=no, or a machine that has none and no Debian packages,
+# lets the analyses ask a page of the demo instead. With
 # KUBECONFIG set it uses that cluster instead, in a namespace of its own.
 # SIMULATED=1 tells the same story in virtual time, without a cluster.
 set -euo pipefail
@@ -45,6 +47,14 @@ if [ -n "${KUBECONFIG:-}" ]; then
 elif [ "$TRAFFIC" = yes ] && ! namespaces; then
   echo 'demo: network namespaces are not allowed here, so no requests are sent: only pods are shown'
   TRAFFIC=no
+fi
+
+# Prometheus is the machine's own or comes from a package: seconds, not minutes.
+export PROMETHEUS=${PROMETHEUS:-yes}
+is_on "$PROMETHEUS" && [ "$TRAFFIC" = yes ] && PROMETHEUS=yes || PROMETHEUS=no
+if [ "$PROMETHEUS" = yes ] && [ ! -x bin/prometheus ] && ! build bin/prometheus; then
+  echo 'demo: without Prometheus, a page of the demo is what the analyses ask'
+  PROMETHEUS=no
 fi
 
 if [ -z "${KUBECONFIG:-}" ]; then

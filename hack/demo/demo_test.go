@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,17 +15,20 @@ import (
 
 func TestWhatHasNoRoomIsLeftOut(t *testing.T) {
 	lines := []string{"TRAFFIC", "", "Status:  Healthy", "Strategy:  Canary", "  Step:  1/8", "Images:  a", "", "NAME   KIND", "web", "pod a", "pod b"}
+	measured := slices.Insert(slices.Clone(lines), 7, "ANALYSIS  METRIC", "background  errors", "")
 	for name, tc := range map[string]struct {
-		room int
-		want string
+		lines []string
+		room  int
+		want  string
 	}{
-		"all has room":                           {11, strings.Join(lines, "|")},
-		"the tree is more than what leads to it": {9, "TRAFFIC||Status:  Healthy||NAME   KIND|web|pod a|pod b"},
-		"the end of the tree goes last":          {6, "TRAFFIC||Status:  Healthy||NAME   KIND|web"},
-		"there is no room at all":                {0, ""},
+		"all has room":                              {lines, 11, strings.Join(lines, "|")},
+		"the tree is more than what leads to it":    {lines, 9, "TRAFFIC||Status:  Healthy||NAME   KIND|web|pod a|pod b"},
+		"the end of the tree goes last":             {lines, 6, "TRAFFIC||Status:  Healthy||NAME   KIND|web"},
+		"there is no room at all":                   {lines, 0, ""},
+		"measurements are more than the tree's end": {measured, 9, "TRAFFIC||Status:  Healthy||ANALYSIS  METRIC|background  errors||NAME   KIND|web"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if d := cmp.Diff(tc.want, strings.Join(fit(lines, tc.room), "|")); d != "" {
+			if d := cmp.Diff(tc.want, strings.Join(fit(tc.lines, tc.room), "|")); d != "" {
 				t.Errorf("-want +got:\n%s", d)
 			}
 		})
@@ -47,5 +52,31 @@ func TestErrorsOfTheBadVersionAreToldApart(t *testing.T) {
 	}
 	if d := cmp.Diff(want, tr.lines(v, window)); d != "" {
 		t.Errorf("-want +got:\n%s", d)
+	}
+}
+
+func TestThePageTellsOfTheVersionUnderRelease(t *testing.T) {
+	p := &page{}
+	ask := func() string {
+		w := httptest.NewRecorder()
+		p.ServeHTTP(w, httptest.NewRequest("GET", "/answers", nil))
+		return strings.TrimSpace(w.Body.String())
+	}
+	counts := func(at time.Duration, good, bad int) load.Counts {
+		c := load.Counts{At: at, Answers: map[string]int{"2": 1000, "3": good}, Failures: []load.Failure{{Version: "2", Status: 500}}}
+		for range bad {
+			c.Failures = append(c.Failures, load.Failure{Version: "3", Status: 500})
+		}
+		return c
+	}
+	p.about("app:3")
+	if want, got := `{"version":"3","requests":0,"good":null}`, ask(); got != want {
+		t.Errorf("before any request: got %s, want %s", got, want)
+	}
+	p.add(counts(0, 50, 50)) // too long ago to count
+	p.add(counts(time.Second, 100, 60))
+	p.add(counts(time.Second+pageWindow, 119, 61))
+	if want, got := `{"version":"3","requests":20,"good":0.95}`, ask(); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -173,12 +173,16 @@ func (p *painter) over(above []string, text string) {
 }
 
 // fit leaves out what there is no room for: first the lines between the status
-// and the tree, then the end of the tree.
+// and the measurements, or the tree where there are none, then the end of the tree.
 func fit(lines []string, room int) []string {
 	starts := func(prefix string) int {
 		return slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, prefix) })
 	}
-	if from, to := starts("Strategy:"), starts("NAME  "); len(lines) > room && 0 <= from && from < to {
+	from, to := starts("Strategy:"), starts("NAME  ")
+	if measured := starts("ANALYSIS  "); measured >= 0 {
+		to = measured
+	}
+	if len(lines) > room && 0 <= from && from < to {
 		lines = slices.Concat(lines[:from], []string{""}, lines[to:])
 	}
 	return lines[:min(len(lines), room)]

@@ -59,7 +59,7 @@ func (d *demo) prepare(ctx context.Context) error {
 	local := os.Getenv("KUBECONFIG") == ""
 	if local {
 		d.say("Starting a local Kubernetes: etcd, API server, controllers and a node that plays its pods%s",
-			map[bool]string{true: "; and Traefik"}[wantsTraffic()])
+			besides())
 		err = d.startCluster(ctx, dir)
 	} else {
 		d.place.kubeconfig = os.Getenv("KUBECONFIG")
@@ -89,6 +89,20 @@ func (d *demo) prepare(ctx context.Context) error {
 // hack/demo.sh has built it, and says why if not.
 func wantsTraffic() bool { return os.Getenv("TRAFFIC") == "yes" }
 
+// wantsPrometheus tells that there is one to run.
+func wantsPrometheus() bool { return os.Getenv("PROMETHEUS") == "yes" }
+
+// besides names what runs beside the cluster.
+func besides() string {
+	switch {
+	case wantsTraffic() && wantsPrometheus():
+		return "; Traefik and Prometheus"
+	case wantsTraffic():
+		return "; and Traefik"
+	}
+	return ""
+}
+
 // startCluster starts bin/sluice-cluster, which ends when its standard input does.
 func (d *demo) startCluster(ctx context.Context, dir string) error {
 	began := time.Now()
@@ -96,6 +110,9 @@ func (d *demo) startCluster(ctx context.Context, dir string) error {
 	c := exec.Command("bin/sluice-cluster", "up", "--until-eof", "--kubeconfig", d.place.kubeconfig)
 	if wantsTraffic() {
 		c.Args = append(c.Args, "--dataplane")
+	}
+	if wantsTraffic() && wantsPrometheus() {
+		c.Args = append(c.Args, "--prometheus")
 	}
 	apart(c)
 	var messages bytes.Buffer
@@ -124,7 +141,7 @@ func (d *demo) startCluster(ctx context.Context, dir string) error {
 		}
 		d.note("Ready after %s.", time.Since(began).Round(100*time.Millisecond))
 		if s.gateway != "" {
-			d.traffic = &traffic{url: s.gateway}
+			d.traffic, d.judge.prometheus = &traffic{url: s.gateway}, s.prometheus
 		} else if wantsTraffic() {
 			d.note("Network namespaces are not allowed here, so no requests are sent: only pods are shown.")
 		}
@@ -141,6 +158,8 @@ type start struct {
 	ready bool
 	// gateway is the URL at which Traefik listens; empty without one.
 	gateway string
+	// prometheus is the URL at which Prometheus answers; empty without one.
+	prometheus string
 }
 
 func startOf(out io.Reader) start {
@@ -148,6 +167,9 @@ func startOf(out io.Reader) start {
 	for lines := bufio.NewScanner(out); !s.ready && lines.Scan(); {
 		if url, ok := strings.CutPrefix(lines.Text(), "gateway: "); ok {
 			s.gateway = url
+		}
+		if url, ok := strings.CutPrefix(lines.Text(), "prometheus: "); ok {
+			s.prometheus = url
 		}
 		s.ready = strings.HasPrefix(lines.Text(), "ready ")
 	}
@@ -264,20 +286,23 @@ func (d *demo) startController(ctx context.Context, dir string, local bool) erro
 	return nil
 }
 
-// create makes the objects of a manifest in the demo's namespace.
-func (p *place) create(ctx context.Context, path string) error {
-	f, err := os.Open(path)
+// create makes the objects of a manifest in the demo's namespace, but for those
+// of a kind, if one is given; words in it are replaced, pair by pair.
+func (p *place) create(ctx context.Context, path, without string, replace ...string) error {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	docs := yaml.NewYAMLOrJSONDecoder(f, 4096)
+	docs := yaml.NewYAMLOrJSONDecoder(strings.NewReader(strings.NewReplacer(replace...).Replace(string(data))), 4096)
 	for {
 		u := &unstructured.Unstructured{}
 		if err := docs.Decode(&u.Object); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
+		}
+		if u.GetKind() == without {
+			continue
 		}
 		u.SetNamespace(p.namespace)
 		u.SetLabels(map[string]string{v1alpha1.LabelInstanceID: instance})

@@ -16,16 +16,11 @@ import (
 )
 
 const (
-	manifest       = "examples/web.yaml"
-	routedManifest = "examples/web-gateway.yaml"
-	name           = "web"
-	goodImage      = "nginx:1.28-alpine"
-	badImage       = "nginx:1.29-error"   // a tag that does not exist
-	wrongImage     = "nginx:1.30-error20" // the local cluster's pods answer 20 of 100 requests with an error
-
-	// bearable is how many errors of a new version the demo looks at before it
-	// aborts, as somebody would who watches.
-	bearable = 15
+	manifest   = "examples/web.yaml"
+	name       = "web"
+	goodImage  = "nginx:1.28-alpine"
+	badImage   = "nginx:1.29-error"  // a tag that does not exist
+	wrongImage = "nginx:1.30-error5" // the local cluster's pods answer 5 of 100 requests with an error
 )
 
 // demo is one run.
@@ -39,6 +34,7 @@ type demo struct {
 	cleanups []func()
 	// traffic is nil where there is no data plane.
 	traffic *traffic
+	judge   judge
 }
 
 func (d *demo) later(f func()) { d.cleanups = append(d.cleanups, f) }
@@ -82,13 +78,7 @@ func (d *demo) play(ctx context.Context) error {
 }
 
 func (d *demo) first(ctx context.Context) error {
-	from := manifest
-	d.say("A rollout named %s: 5 pods of nginx:1.27-alpine, and what leads requests to them", name)
-	if d.traffic != nil {
-		from = routedManifest
-	}
-	d.note("from %s", from)
-	if err := d.place.create(ctx, from); err != nil {
+	if err := d.make(ctx); err != nil {
 		return err
 	}
 	if err := d.follow(ctx, "First deployment: there is nothing to protect, so all pods start at once", healthy); err != nil {
@@ -101,8 +91,22 @@ func (d *demo) first(ctx context.Context) error {
 	return d.startTraffic(ctx)
 }
 
+// make makes the objects of the application.
+func (d *demo) make(ctx context.Context) error {
+	if d.traffic == nil {
+		d.say("A rollout named %s: 5 pods of nginx:1.27-alpine, and what leads requests to them", name)
+		d.note("from %s", manifest)
+		return d.place.create(ctx, manifest, "")
+	}
+	d.say("A rollout named %s: 5 pods of nginx:1.27-alpine, what leads requests to them, and an analysis", name)
+	return d.startJudge(ctx)
+}
+
 func (d *demo) good(ctx context.Context) error {
 	d.say("A good image, %s, goes out: 20, 40, 60, 80 %%, with a pause of 5 s after each", goodImage)
+	if d.traffic != nil {
+		d.note("Beside it, %s is asked every 3 s which share of the new pods' answers is good.", d.judge.asks())
+	}
 	if err := d.setImage(ctx, goodImage); err != nil {
 		return err
 	}
@@ -110,7 +114,7 @@ func (d *demo) good(ctx context.Context) error {
 		return err
 	}
 	d.note("Out: all pods run %s.", goodImage)
-	return nil
+	return d.verdict(ctx)
 }
 
 func (d *demo) bad(ctx context.Context) error {
@@ -130,30 +134,32 @@ func (d *demo) bad(ctx context.Context) error {
 func (d *demo) wrong(ctx context.Context) error {
 	t := d.traffic
 	_, t.bad, _ = strings.Cut(wrongImage, ":")
-	d.say("A worse image, %s: its pods become ready, and answer a fifth of their requests with an error", wrongImage)
-	d.note("After %d such errors the demo aborts, as you would.", bearable)
+	d.say("A worse image, %s: its pods become ready, and answer 5 of 100 requests with an error", wrongImage)
+	d.note("Kubernetes sees nothing of that. The analysis does: twice less than 98 %% good takes the release back.")
 	if err := d.setImage(ctx, wrongImage); err != nil {
 		return err
 	}
-	seen := func(explain.View) bool { return t.own(t.run.Counts()) >= bearable }
-	if err := d.follow(ctx, "Worse release", seen); err != nil {
+	began, aborted := time.Now(), time.Time{}
+	back := func(v explain.View) bool {
+		if aborted.IsZero() && v.Phase == v1alpha1.RolloutPhaseDegraded {
+			aborted = time.Now()
+		}
+		return takenBack(v)
+	}
+	if err := d.follow(ctx, "Worse release", back); err != nil {
 		return err
 	}
-	d.note("kubectl argo rollouts abort %s", name)
-	aborted := time.Now()
-	s := command.Sender{Client: d.place.client}
-	if err := s.Abort(ctx, d.key()); err != nil {
+	if err := d.verdict(ctx); err != nil {
 		return err
 	}
-	if err := d.follow(ctx, "Aborted", takenBack); err != nil {
-		return err
-	}
-	d.note("Back: %s answers every request again, %.1f s after the abort.", goodImage, max(0, t.lastBad.Sub(aborted).Seconds()))
+	d.note("Back by itself %.0f s after its image was set: %s answers every request again, %.1f s after the verdict.",
+		aborted.Sub(began).Seconds(), goodImage, max(0, t.lastBad.Sub(aborted).Seconds()))
 	return nil
 }
 
 func (d *demo) setImage(ctx context.Context, image string) error {
 	d.note("kubectl argo rollouts set image %s %s=%s", name, name, image)
+	d.judge.page.about(image)
 	s := command.Sender{Client: d.place.client}
 	_, err := s.SetImage(ctx, d.key(), name, image)
 	return err
@@ -172,8 +178,7 @@ func (d *demo) next() {
 		"bin/sluice-cluster up                    a local Kubernetes to play with; it prints a kubeconfig",
 	}
 	if d.traffic != nil {
-		lines[1] = strings.Replace(lines[1], manifest, routedManifest, 1)
-		lines[2] = "bin/sluice-cluster up --dataplane        a local Kubernetes with Traefik to play with; it prints a kubeconfig"
+		lines[2] = "bin/sluice-cluster up --dataplane        a local Kubernetes with Traefik to play with (and --prometheus); it prints a kubeconfig"
 	}
 	for _, line := range append(lines,
 		"bin/rollouts-controller --kubeconfig F   the controller on it, once config/crd is applied",

@@ -74,10 +74,12 @@ func (t *traffic) look(now time.Time) load.Counts {
 
 // own is how many errors the bad version itself answered. They are known one by
 // one only for the first hundred failures; others count against the release.
-func (t *traffic) own(c load.Counts) int {
+func (t *traffic) own(c load.Counts) int { return own(c, t.bad) }
+
+func own(c load.Counts, version string) int {
 	n := 0
 	for _, f := range c.Failures {
-		if t.bad != "" && f.Version == t.bad && f.Status == http.StatusInternalServerError {
+		if version != "" && f.Version == version && f.Status == http.StatusInternalServerError {
 			n++
 		}
 	}
