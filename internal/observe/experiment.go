@@ -248,12 +248,15 @@ func (v view) analysesOf(ctx context.Context, o *experiment.Observed) error {
 	for i := range e.Spec.Analyses {
 		a := &e.Spec.Analyses[i]
 		var failure error
+		var unread []analysis.Problem
 		refs := []v1alpha1.AnalysisTemplateRef{{TemplateName: a.TemplateName, ClusterScope: a.ClusterScope}}
 		m, problems := analysis.Merge(refs, func(name string, cluster bool) (*v1alpha1.AnalysisTemplateSpec, bool) {
-			spec, _, err := v.template(ctx, e.Namespace, templateName{name, cluster})
-			failure = errors.Join(failure, err)
-			return spec, spec != nil
+			n := templateName{name, cluster}
+			t, err := v.template(ctx, e.Namespace, n)
+			failure, unread = errors.Join(failure, err), append(unread, n.unread(t)...)
+			return t.spec, t.spec != nil
 		})
+		problems = append(problems, unread...)
 		if failure != nil {
 			return failure
 		}

@@ -23,6 +23,7 @@ func (s *Source) left(ctx context.Context, o *Observation) {
 			continue
 		}
 		b := router.Bound{Adapter: a, Input: RouterInput(old), Left: true, Kept: kept}
+		b.Input.Experiments = routedServices(o.Runs)
 		apart := &Observation{Observed: rollout.Observed{Rollout: old}} // its problems are nobody's
 		unread, err := s.gather(ctx, apart, &b)
 		for _, k := range apart.RouteKeys {

@@ -44,6 +44,7 @@ func (s *Source) routes(ctx context.Context, o *Observation, m *memory, now time
 			continue
 		}
 		b := router.Bound{Adapter: a, Input: RouterInput(ro)}
+		b.Input.Experiments = routedServices(o.Runs)
 		unread, err := s.gather(ctx, o, &b)
 		failed = failed || err != nil
 		if err != nil && !apierrors.IsForbidden(err) && m.brief(ro, now) {
@@ -83,6 +84,15 @@ func RouterInput(ro *v1alpha1.Rollout) router.Input {
 	in := router.Input{Rollout: ro, Objects: router.Objects{}}
 	in.Roles.CanaryService, in.Roles.StableService = rollout.Services(ro)
 	return in
+}
+
+// routedServices are the Services of experiments that routes may name.
+func routedServices(runs []rollout.Run) []string {
+	var out []string
+	for i := range runs {
+		out = append(out, runs[i].Routed...)
+	}
+	return out
 }
 
 // unreadBriefly is how long the failing reads of a router count as a moment.

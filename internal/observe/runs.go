@@ -86,6 +86,9 @@ func analysisRun(a *v1alpha1.AnalysisRun) rollout.Run {
 func experimentRun(e *v1alpha1.Experiment) rollout.Run {
 	r := aboutRun(plan.KindExperiment, e)
 	r.Phase, r.Message, r.Ending = e.Status.Phase, e.Status.Message, e.Spec.Terminate
+	if names := e.Annotations[v1alpha1.AnnotationRouted]; names != "" {
+		r.Routed = strings.Split(names, ",")
+	}
 	for i := range e.Status.TemplateStatuses {
 		t := &e.Status.TemplateStatuses[i]
 		set := rollout.ExperimentSet{Name: t.Name, Hash: t.PodTemplateHash, Service: t.ServiceName, Available: t.AvailableReplicas, Replicas: 1}
@@ -197,52 +200,82 @@ func (v view) current(ctx context.Context, ro *v1alpha1.Rollout, m *merged) (boo
 		return false, nil
 	}
 	for name, version := range m.versions {
-		_, now, err := v.template(ctx, ro.Namespace, name)
-		if err != nil || now != version {
+		t, err := v.template(ctx, ro.Namespace, name)
+		if err != nil || t.version != version {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// template reads one; its version is empty where there is none.
-func (v view) template(ctx context.Context, namespace string, name templateName) (*v1alpha1.AnalysisTemplateSpec, string, error) {
+// template is one that was read; its spec is nil and its version empty where there
+// is none.
+type template struct {
+	spec      *v1alpha1.AnalysisTemplateSpec
+	version   string
+	undecoded []v1alpha1.UndecodedField
+}
+
+func (v view) template(ctx context.Context, namespace string, name templateName) (template, error) {
 	if name.cluster && v.oneNamespace {
-		return nil, "", nil
+		return template{}, nil
 	}
 	if name.cluster {
 		t := &v1alpha1.ClusterAnalysisTemplate{}
 		err := v.reader.Get(ctx, types.NamespacedName{Name: name.name}, t)
-		return absent(&t.Spec, t.ResourceVersion, err, v1alpha1.KindClusterAnalysisTemplate, name.name)
+		return name.found(template{&t.Spec, t.ResourceVersion, t.Undecoded}, err)
 	}
 	t := &v1alpha1.AnalysisTemplate{}
 	err := v.reader.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name.name}, t)
-	return absent(&t.Spec, t.ResourceVersion, err, v1alpha1.KindAnalysisTemplate, name.name)
+	return name.found(template{&t.Spec, t.ResourceVersion, t.Undecoded}, err)
 }
 
-func absent(spec *v1alpha1.AnalysisTemplateSpec, version string, err error, kind, name string) (*v1alpha1.AnalysisTemplateSpec, string, error) {
+func (n templateName) kind() string {
+	if n.cluster {
+		return v1alpha1.KindClusterAnalysisTemplate
+	}
+	return v1alpha1.KindAnalysisTemplate
+}
+
+func (n templateName) found(t template, err error) (template, error) {
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, "", nil
+		return template{}, nil
 	case err != nil:
-		return nil, "", fmt.Errorf("get %s %s: %w", kind, name, err)
+		return template{}, fmt.Errorf("get %s %s: %w", n.kind(), n.name, err)
 	}
-	return spec, version, nil
+	return t, nil
+}
+
+// unread are the values of a template that its type cannot hold: a run without
+// them would measure something else.
+func (n templateName) unread(t template) []analysis.Problem {
+	var out []analysis.Problem
+	for _, u := range t.undecoded {
+		if strings.HasPrefix(u.Path, "spec") {
+			out = append(out, analysis.Problem{Path: "templates", Value: n.name,
+				Message: fmt.Sprintf("%s %s: %s: %s: %s", n.kind(), n.name, u.Path, u.Value, u.Problem), OnKind: n.kind(), OnName: n.name})
+		}
+	}
+	return out
 }
 
 func (v view) merge(ctx context.Context, ro *v1alpha1.Rollout, list []asked) (*merged, error) {
 	out := &merged{generation: ro.Generation, versions: map[templateName]string{}, templates: map[rollout.Place]*analysis.Merged{}}
 	var failure error
-	lookup := func(name string, cluster bool) (*v1alpha1.AnalysisTemplateSpec, bool) {
-		spec, version, err := v.template(ctx, ro.Namespace, templateName{name, cluster})
-		if err != nil && failure == nil {
-			failure = err
-		}
-		out.versions[templateName{name, cluster}] = version
-		return spec, spec != nil
-	}
 	for _, p := range list {
-		together, problems := analysis.Merge(p.refs, lookup)
+		var unread []analysis.Problem
+		together, problems := analysis.Merge(p.refs, func(name string, cluster bool) (*v1alpha1.AnalysisTemplateSpec, bool) {
+			n := templateName{name, cluster}
+			t, err := v.template(ctx, ro.Namespace, n)
+			if err != nil && failure == nil {
+				failure = err
+			}
+			out.versions[n] = t.version
+			unread = append(unread, n.unread(t)...)
+			return t.spec, t.spec != nil
+		})
+		problems = append(problems, unread...)
 		if len(problems) == 0 {
 			problems = together.Check(p.refs, nil)
 		}

@@ -152,7 +152,8 @@ func (l *Analysis) act(ctx context.Context, key types.NamespacedName, o analysis
 	for _, c := range p.Collect {
 		l.Tidier.Collect(request(o.Run, analysis.Ask{Metric: c.Metric, Index: c.Index}, now), c.Keep)
 	}
-	if len(p.Ask) == 0 && p.Status.Phase.Completed() && p.Status.CompletedAt != nil && len(p.Collect) == 0 {
+	after := *o.Run
+	if after.Status = p.Status; analysis.Over(&after) && len(p.Collect) == 0 {
 		l.Tidier.Forget(key)
 	}
 	return out
