@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -255,36 +254,6 @@ func checkSignature(r *http.Request) error {
 		return fmt.Errorf("got %s, want %s", got, want)
 	}
 	return nil
-}
-
-// FuzzAnswer: no answer of a server is more than an error, a sample of numbers or
-// an empty sample.
-func FuzzAnswer(f *testing.F) {
-	for _, seed := range []string{`{"status":"success","data":{"resultType":"scalar","result":[1,"7"]}}`, `{"status":"error"}`, `[`, ``,
-		`{"status":"success","data":{"resultType":"matrix","result":[{"values":[[1,"NaN"]]}]},"warnings":["a"]}`} {
-		f.Add([]byte(seed), 200)
-	}
-	f.Fuzz(func(t *testing.T, body []byte, status int) {
-		if status < 200 || status > 599 {
-			status = 200
-		}
-		a := ask(t, v1alpha1.PrometheusMetric{}, func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(status)
-			_, _ = w.Write(body)
-		})
-		switch a.Sample.Value.(type) {
-		case nil:
-			if a.Failed == "" {
-				t.Errorf("neither a sample nor a failure: %+v", a)
-			}
-		case float64, []float64:
-			if status/100 != 2 || !json.Valid(body) {
-				t.Errorf("a sample of status %d, %q: %+v", status, body, a)
-			}
-		default:
-			t.Errorf("a sample of type %T", a.Sample.Value)
-		}
-	})
 }
 
 func digest(body []byte) string {
