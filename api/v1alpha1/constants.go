@@ -285,3 +285,8 @@ const (
 
 // AnnotationRunKey tells for which revision, attempt and try a run was made.
 const AnnotationRunKey = "sluice-project.github.io/run-key"
+
+// AnnotationRouted names the Services of an Experiment, with commas between, that
+// routes of its Rollout may name: the Experiment keeps pods and Services as long as
+// it is there.
+const AnnotationRouted = "sluice-project.github.io/routed"

@@ -73,7 +73,7 @@ type Authentication struct {
 	Sigv4 Sigv4Config `json:"sigv4,omitempty"`
 	// OAuth 2 client credentials.
 	OAuth2 OAuth2Config `json:"oauth2,omitempty"`
-	// Name and password. Only Prometheus takes it.
+	// Name and password.
 	BasicAuth BasicAuthConfig `json:"basicAuth,omitempty"`
 }
 

@@ -1,7 +1,9 @@
 package reconcile
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -178,7 +180,7 @@ func request(run *v1alpha1.AnalysisRun, a analysis.Ask, now time.Time) metric.Re
 	return metric.Request{
 		Question: metric.Question{Namespace: run.Namespace, Run: run.Name, UID: string(run.UID), Metric: raw,
 			Number: a.Number, Running: a.Running, StartedAt: started},
-		Name: a.Metric, How: how, SecretArgs: secrets,
+		Name: a.Metric, How: how, SecretArgs: used(&raw, secrets),
 		Fill: func(values map[string]string) (v1alpha1.Metric, error) {
 			all := maps.Clone(plain)
 			if all == nil {
@@ -188,6 +190,25 @@ func request(run *v1alpha1.AnalysisRun, a analysis.Ask, now time.Time) metric.Re
 			return analysis.Substitute(raw, all)
 		},
 	}
+}
+
+// used are the arguments that a metric names: a Secret that is missing is trouble
+// for those alone who ask for it.
+func used(m *v1alpha1.Metric, args map[string]*v1alpha1.SecretKeyRef) map[string]*v1alpha1.SecretKeyRef {
+	if len(args) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return args
+	}
+	out := map[string]*v1alpha1.SecretKeyRef{}
+	for name, ref := range args {
+		if bytes.Contains(text, []byte("args."+name)) {
+			out[name] = ref
+		}
+	}
+	return out
 }
 
 // mostConditions bounds what is remembered of compiled expressions.

@@ -48,7 +48,7 @@ func shareRequest(ro *v1alpha1.Rollout, c *v1alpha1.TrafficVerification, a plan.
 	plain, secrets := analysis.Values(c.Args)
 	return metric.Request{
 		Question: metric.Question{Namespace: ro.Namespace, Run: ro.Name, UID: string(ro.UID), Metric: raw, Number: 1, StartedAt: now},
-		Name:     a.Name, How: metric.Measure, SecretArgs: secrets,
+		Name:     a.Name, How: metric.Measure, SecretArgs: used(&raw, secrets),
 		Fill: func(values map[string]string) (v1alpha1.Metric, error) {
 			all := map[string]string{}
 			maps.Copy(all, plain)
