@@ -82,6 +82,11 @@ func (i *instance) concernProof(e *store.Event) {
 		}
 	case plan.KindAnalysisTemplate, plan.KindClusterAnalysisTemplate:
 		i.each(asksForProof)
+		for _, o := range i.w.store.All(plan.KindExperiment) {
+			if x := o.(*v1alpha1.Experiment); !x.Status.Phase.Completed() && len(x.Spec.Analyses) > 0 {
+				i.enqueueOf(plan.KindExperiment, client.ObjectKeyFromObject(x))
+			}
+		}
 	}
 }
 
@@ -106,10 +111,7 @@ func (w *World) judging(key types.NamespacedName) bool {
 	if !ok || ro.Status.Phase != v1alpha1.RolloutPhaseProgressing {
 		return false
 	}
-	return slices.ContainsFunc(w.store.Owned(ro.UID), func(o client.Object) bool {
-		run, ok := o.(*v1alpha1.AnalysisRun)
-		return ok && !run.Status.Phase.Completed()
-	})
+	return slices.ContainsFunc(w.store.Owned(ro.UID), goesOn)
 }
 
 // ownerIndex is the index by owner of every kind that has one.

@@ -53,6 +53,8 @@ type instance struct {
 	// asker asks the providers for this process.
 	asker    *provider.Asker
 	analyses *reconcile.Analysis
+	// experiments carries experiments out.
+	experiments *reconcile.Experiments
 	// last is when the last event of a kind arrives: events keep their order.
 	last map[plan.Kind]time.Time
 	// routes are the objects that the routers of each rollout were read from.
@@ -92,6 +94,7 @@ func (w *World) startInstance(l lease, view *store.View) *instance {
 		Log:    logr.Discard(),
 	}
 	i.measures(writer)
+	i.experiment(writer)
 	w.instances = append(w.instances, i)
 	w.started++
 	i.enqueueAll(plan.KindRollout)
@@ -220,6 +223,10 @@ func (i *instance) concern(e *store.Event) {
 			return err == nil && !sel.Empty() && sel.Matches(labels.Set(obj.Labels))
 		})
 	case *corev1.Service:
+		if owner := metav1.GetControllerOfNoCopy(obj); owner != nil && owner.Kind == v1alpha1.KindExperiment {
+			i.enqueueOf(plan.KindExperiment, types.NamespacedName{Namespace: e.Key.Namespace, Name: owner.Name})
+			return
+		}
 		i.each(func(ro *v1alpha1.Rollout) bool {
 			for _, name := range observe.ServiceNames(ro) {
 				if name == obj.Name {
@@ -283,6 +290,9 @@ func (i *instance) run(of work) {
 	case plan.KindAnalysisRun:
 		w.measuring++
 		out = i.analyses.Run(context.Background(), of.NamespacedName, w.line.Now())
+	case plan.KindExperiment:
+		w.passes++
+		out = i.experiments.Experiment(context.Background(), of.NamespacedName, w.line.Now())
 	default:
 		return
 	}
@@ -311,6 +321,10 @@ func (i *instance) decide(o rollout.Observed, now time.Time) reconcile.Plan {
 
 // Event implements act.Events.
 func (i *instance) Event(about client.Object, n plan.Note) {
+	if e, ok := about.(*v1alpha1.Experiment); ok {
+		i.w.trace.about(owner(e), "event", n.Reason, n.Message)
+		return
+	}
 	ro, ok := about.(*v1alpha1.Rollout)
 	if !ok {
 		return
@@ -342,6 +356,8 @@ func (w *World) touch(r *store.Request) {
 		obj = &v1alpha1.Rollout{}
 	case plan.KindAnalysisRun:
 		obj = &v1alpha1.AnalysisRun{}
+	case plan.KindExperiment:
+		obj = &v1alpha1.Experiment{}
 	case plan.KindReplicaSet:
 		obj = &appsv1.ReplicaSet{}
 	case plan.KindRouter:

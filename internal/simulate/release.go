@@ -176,7 +176,7 @@ func (w *World) install(ctx context.Context, r Rehearsal) (types.NamespacedName,
 		obj.SetUID("")
 		obj.SetOwnerReferences(nil)
 		obj.SetCreationTimestamp(metav1.Time{})
-		if obj.GetNamespace() == "" {
+		if _, everywhere := obj.(*v1alpha1.ClusterAnalysisTemplate); obj.GetNamespace() == "" && !everywhere {
 			obj.SetNamespace(Namespace)
 		}
 		if ro, ok := obj.(*v1alpha1.Rollout); ok {

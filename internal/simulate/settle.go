@@ -36,13 +36,21 @@ func (w *World) Settle(ctx context.Context) {
 	if w.cluster.Restless() || w.restarting() {
 		return // pods come and go for ever, or are asked to, and the status follows
 	}
-	before, passes := w.writes, w.passes
+	before, passes, measuring := w.writes, w.passes, w.measuring
 	w.Restart()
 	if w.Advance(watchOver) != nil {
 		return
 	}
 	if n := w.writes - before; n > 0 {
 		w.judge.Break(laws.Rest, "%d writes in %s at rest, a restart included", n, watchOver)
+	}
+	if runs := w.store.All(plan.KindAnalysisRun); !slices.ContainsFunc(runs, goesOn) {
+		if n := w.measuring - measuring; n > 2*len(runs) {
+			w.judge.Break(laws.Rest, "%d passes in %s over %d runs that are over", n, watchOver, len(runs))
+		}
+		if n := w.leader().asker.Waiting(); n > 0 {
+			w.judge.Break(laws.Rest, "questions or answers of %d runs are left, and all runs are over", n)
+		}
 	}
 	if n := w.passes - passes; n > 4*len(w.store.All(plan.KindRollout)) && w.allHealthy() {
 		w.judge.Break(laws.Rest, "%d passes in %s over healthy rollouts", n, watchOver)
@@ -118,6 +126,12 @@ func (w *World) allHealthy() bool {
 	return true
 }
 
+// goesOn tells of a run that is not over.
+func goesOn(o client.Object) bool {
+	run, ok := o.(*v1alpha1.AnalysisRun)
+	return ok && !run.Status.Phase.Completed()
+}
+
 // judgeEnd judges the state in which a rollout has ended.
 func (w *World) judgeEnd(ctx context.Context, ro *v1alpha1.Rollout) {
 	st, err := script.Read(ctx, w.user, ro.Namespace, ro.Name)
@@ -131,6 +145,7 @@ func (w *World) judgeEnd(ctx context.Context, ro *v1alpha1.Rollout) {
 		w.judge.Break(found.Law, "rollout %s: %s", key.Name, found.Detail)
 	}
 	w.judge.EndOfTraffic(st.Rollout, phase)
+	w.judge.EndOfRuns(st.Rollout)
 }
 
 // String tells how a random run went.

@@ -60,16 +60,18 @@ func (t *trace) heard(e *store.Event) {
 	case *appsv1.ReplicaSet:
 		old, _ := e.Old.(*appsv1.ReplicaSet)
 		if e.New != nil && old != nil && (old.Status.AvailableReplicas != obj.Status.AvailableReplicas || failure(old) != failure(obj)) {
-			what := fmt.Sprintf("r%d has %d of %d pods available", script.Revision(obj), obj.Status.AvailableReplicas, *obj.Spec.Replicas)
+			what := fmt.Sprintf("%s has %d of %d pods available", setTitle(obj), obj.Status.AvailableReplicas, *obj.Spec.Replicas)
 			if f := failure(obj); f != "" {
 				what += ": " + f
 			}
-			t.about(owner(obj), "cluster", what, "")
+			t.about(t.ownerOf(obj), "cluster", what, "")
 		}
 	case *v1alpha1.Rollout:
 		t.heardRollout(e, obj)
 	case *v1alpha1.AnalysisRun:
 		t.heardRun(e, obj)
+	case *v1alpha1.Experiment:
+		t.heardExperiment(e, obj)
 	}
 }
 
@@ -130,11 +132,14 @@ func (t *trace) event(ro *v1alpha1.Rollout, n plan.Note) {
 
 // wrote tells of a write of the controller, with the reason that the plan gives.
 func (t *trace) wrote(i *instance, r *store.Request, before, after client.Object, err error) {
-	if t.off || r.Kind == plan.KindRollout && err == nil {
+	own := i.pass != nil && i.pass.Kind == plan.KindExperiment && r.Kind == plan.KindExperiment
+	if t.off || (r.Kind == plan.KindRollout || own) && err == nil {
 		return // milestones tell what was recorded
 	}
 	name := ""
-	if i.pass != nil {
+	if i.pass != nil && i.pass.Kind == plan.KindExperiment {
+		name = i.w.rolloutOf(i.pass.Key)
+	} else if i.pass != nil {
 		if name = i.pass.Key.Name; i.pass.Kind == plan.KindAnalysisRun && before != nil {
 			if name = t.ownerOf(before); err == nil {
 				return // what is heard of the run tells what was recorded
@@ -159,28 +164,35 @@ func (t *trace) describe(r *store.Request, before, after client.Object) string {
 	a, _ := after.(*appsv1.ReplicaSet)
 	switch {
 	case r.Verb == store.Create && a != nil:
-		return fmt.Sprintf("create r%d", script.Revision(a))
+		return fmt.Sprintf("create %s", setTitle(a))
 	case r.Verb == store.Delete && b != nil:
-		return fmt.Sprintf("delete r%d", script.Revision(b))
+		return fmt.Sprintf("delete %s", setTitle(b))
 	case a != nil && b != nil && *a.Spec.Replicas != *b.Spec.Replicas:
-		return fmt.Sprintf("scale r%d from %d to %d", script.Revision(a), *b.Spec.Replicas, *a.Spec.Replicas)
+		return fmt.Sprintf("scale %s from %d to %d", setTitle(a), *b.Spec.Replicas, *a.Spec.Replicas)
 	case a != nil && b != nil:
-		return fmt.Sprintf("annotate r%d", script.Revision(a))
+		return fmt.Sprintf("annotate %s", setTitle(a))
 	case b != nil:
-		return fmt.Sprintf("%s r%d", r.Verb, script.Revision(b))
+		return fmt.Sprintf("%s %s", r.Verb, setTitle(b))
 	}
 	return fmt.Sprintf("%s %s %s", r.Verb, r.Kind, r.Key.Name)
 }
 
 // reason is the reason of the plan's action on the object.
 func (i *instance) reason(r *store.Request) string {
-	if i.pass == nil || i.pass.Plan == nil {
+	if i.pass == nil || i.pass.Plan == nil && i.pass.Actions == nil {
 		return ""
+	}
+	if i.pass.Plan == nil {
+		return whyOf(i.pass.Actions, r)
 	}
 	if s := i.ordered(r); s != nil {
 		return s.Why
 	}
-	for _, a := range i.pass.Plan.Actions {
+	return whyOf(i.pass.Plan.Actions, r)
+}
+
+func whyOf(actions plan.Actions, r *store.Request) string {
+	for _, a := range actions {
 		if t := a.Target(); t.Kind == r.Kind && t.Name == r.Key.Name {
 			return a.Reason()
 		}

@@ -30,6 +30,8 @@ type Pass struct {
 	// Observed and Plan are nil until the pass has decided.
 	Observed *rollout.Observed
 	Plan     *reconcile.Plan
+	// Actions are those of a pass over an experiment.
+	Actions plan.Actions
 	// acted is set once something other than the rollout was written.
 	acted bool
 	// failed is set once a write of the record failed.

@@ -318,7 +318,7 @@ func TestWritesAreJudged(t *testing.T) {
 		}, Commands.ID},
 		"a pause that begins again": {func(j *Judge, p *Pass) {
 			pause := func(s *v1alpha1.RolloutStatus) {
-				s.CurrentStepIndex, s.PauseConditions = new(int32(1)), []v1alpha1.PauseCondition{{Reason: "X"}}
+				s.CurrentStepIndex, s.PauseConditions = new(int32(1)), []v1alpha1.PauseCondition{{Reason: v1alpha1.PauseReasonCanaryPauseStep}}
 			}
 			ended := func(s *v1alpha1.RolloutStatus) { s.CurrentStepIndex = new(int32(1)) }
 			j.Heard(&store.Event{Kind: plan.KindRollout, Key: key, Old: status(pause), New: status(ended)})

@@ -24,6 +24,7 @@ func (j *Judge) Decided(p *Pass, decide Decision) {
 	o, now := *p.Observed, p.At
 	j.check(Wakes, p.Key, JudgeWakes(p.Plan))
 	j.check(Explained, p.Key, JudgeExplained(p.Plan))
+	j.check(Veto, p.Key, JudgeVeto(&o, &p.Plan.Status))
 	if j.decided%4 == 0 {
 		j.check(Deterministic, p.Key, JudgeSame(p.Plan, new(decide(o, now))))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-project/sluice/api/v1alpha1"
 	"github.com/sluice-project/sluice/internal/decide/analysis"
 	"github.com/sluice-project/sluice/internal/decide/plan"
+	"github.com/sluice-project/sluice/internal/decide/rollout"
 	"github.com/sluice-project/sluice/internal/simulate/store"
 )
 
@@ -170,6 +171,15 @@ func metricsThatCount(run *v1alpha1.AnalysisRun) int {
 	return len(run.Spec.Metrics)
 }
 
+// over tells that a run has its verdict, and nothing goes on in it: measurements
+// that were going on are ended after the verdict.
+func over(run *v1alpha1.AnalysisRun) bool {
+	return run.Status.Phase.Completed() && !slices.ContainsFunc(run.Status.MetricResults, func(m v1alpha1.MetricResult) bool {
+		n := len(m.Measurements)
+		return !m.Phase.Completed() && n > 0 && m.Measurements[n-1].FinishedAt == nil
+	})
+}
+
 // Bounds of what a run may keep in its status.
 const (
 	longestMessage = 4096
@@ -193,7 +203,7 @@ func (j *Judge) wroteRun(p *Pass, r *store.Request, before, after client.Object)
 	switch found := JudgeVerdict(a); {
 	case found != "":
 		j.Break(Verdicts, "%s", found)
-	case b.Status.Phase.Completed():
+	case over(b), b.Status.Phase.Completed() && a.Status.Phase != b.Status.Phase:
 		j.Break(Verdicts, "the run %s, which is %s, is written to", b.Name, b.Status.Phase)
 	case !same(&b.Spec, &a.Spec):
 		j.Break(Owned, "the spec of the run %s is changed by its own loop", b.Name)
@@ -206,14 +216,36 @@ func (j *Judge) wroteRun(p *Pass, r *store.Request, before, after client.Object)
 	}
 }
 
+// JudgeVeto judges that a verdict which a pass sees for the first time has its
+// consequence in the same pass.
+func JudgeVeto(o *rollout.Observed, next *v1alpha1.RolloutStatus) string {
+	r, n := o.Rollout.Status.Progress, next.Progress
+	if r == nil || n == nil || r.PodHash != n.PodHash || r.Attempt != n.Attempt {
+		return ""
+	}
+	held := slices.ContainsFunc(next.PauseConditions, func(p v1alpha1.PauseCondition) bool { return p.Reason != v1alpha1.PauseReasonCanaryPauseStep })
+	for i := range o.Runs {
+		run := &o.Runs[i]
+		is := func(x v1alpha1.RunRecord) bool { return x.Name == run.Name && x.Key == run.Key }
+		was, will := slices.IndexFunc(r.Runs, is), slices.IndexFunc(n.Runs, is)
+		if was < 0 || will < 0 || r.Runs[was].Phase.Completed() || !run.Phase.Completed() || run.Phase == v1alpha1.AnalysisPhaseSuccessful {
+			continue
+		}
+		if !n.Aborted && !held {
+			return fmt.Sprintf("the run %s is %s, and the release goes on", run.Name, run.Phase)
+		}
+	}
+	return ""
+}
+
 // Analysed judges what was decided about a run: one that is over asks nothing, and
 // one that is not over says when it goes on.
 func (j *Judge) Analysed(p *Pass, run *v1alpha1.AnalysisRun, decided *analysis.Plan) {
-	over := decided.Status.CompletedAt != nil
+	done := decided.Status.Phase.Completed()
 	switch {
-	case run.Status.CompletedAt != nil && (len(decided.Ask) > 0 || decided.WriteStatus):
+	case over(run) && (len(decided.Ask) > 0 || decided.WriteStatus):
 		j.check(Verdicts, p.Key, "a run that is over measures, or is written to")
-	case !over && decided.Wake.IsZero() && len(decided.Ask) == 0 && !decided.WriteStatus:
+	case !done && decided.Wake.IsZero() && len(decided.Ask) == 0 && !decided.WriteStatus:
 		j.check(Wakes, p.Key, "a run that is not over has no wake time and asks nothing")
 	}
 }
