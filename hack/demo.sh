@@ -18,17 +18,18 @@ if is_on "${SIMULATED:-}"; then
   build binaries
   if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; else bold='' plain=''; fi
   say() { printf '\n%s== %s%s\n\n' "$bold" "$*" "$plain"; }
-  play() { "$bin" simulate -f examples/web-gateway.yaml --set image "$@"; }
-  say 'A good image goes out: 20, 40, 60, 80 %, with a pause after each step'
-  play web=nginx:1.28-alpine --expect Healthy
+  play() { "$bin" simulate -f examples/web-analysis.yaml --set image "$@"; }
+  say 'A good image goes out: 20, 40, 60, 80 %, with a pause after each step; an analysis finds all answers good'
+  play web=nginx:1.28-alpine --metric good-answers=1,0.999 --expect Healthy
   say 'A bad image: its pods never become ready. At the deadline it is taken back'
-  play web=nginx:1.29-error --pods nginx:1.29-error=image-pull --expect Degraded
-  say 'A worse image: its pods become ready and are wrong. Somebody aborts after 20 s'
-  play web=nginx:1.30-error20 --at 20s=abort --expect Degraded
+  play web=nginx:1.29-error --pods nginx:1.29-error=image-pull --metric good-answers=nodata --expect Degraded
+  say 'A worse image: its pods become ready, and 5 of 100 answers are errors. The analysis takes it back'
+  play web=nginx:1.30-error5 --metric good-answers=0.949,0.951 --expect Degraded
   say 'What to try next'
   cat <<END
   make demo                               the same on a real API server, with real requests
   $bin simulate -f examples/web.yaml --set image web=nginx:1.28-alpine --at 12s=abort
+  $bin simulate -f examples/web-analysis.yaml --set image web=nginx:1.28-alpine --metric good-answers=nodata
   $bin simulate -f YOUR-ROLLOUT.yaml --set image CONTAINER=IMAGE
 END
   exit 0
