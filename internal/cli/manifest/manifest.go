@@ -24,9 +24,18 @@ import (
 
 // Document is one object of the input.
 type Document struct {
-	// From is the file that it was read from.
-	From string
-	Raw  map[string]any
+	// From is the file that it was read from, Number its place there, from 1. The
+	// items of a list share the place of the list.
+	From   string
+	Number int
+	Raw    map[string]any
+}
+
+// Unread is a document that could not be read.
+type Unread struct {
+	From   string
+	Number int
+	Err    error
 }
 
 // Kind of the object.
@@ -64,58 +73,72 @@ func Find(docs []Document, group, kind, namespace, name, home string) int {
 
 // Read reads all objects of files, folders, kustomizations and standard input.
 func Read(stdin io.Reader, paths []string) ([]Document, error) {
-	var out []Document
-	for _, path := range paths {
-		docs, err := readPath(stdin, path)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, docs...)
+	docs, unread, err := Survey(stdin, paths)
+	if err == nil && len(unread) > 0 {
+		err = fmt.Errorf("%s: %w", unread[0].From, unread[0].Err)
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("there is no object in %s", strings.Join(paths, ", "))
+	if err != nil {
+		return nil, err
 	}
-	return out, nil
+	return docs, nil
 }
 
-func readPath(stdin io.Reader, path string) ([]Document, error) {
-	if path == "-" {
-		text, err := io.ReadAll(stdin)
-		if err != nil {
-			return nil, err
+// Survey reads what it can: documents that cannot be read are told apart.
+func Survey(stdin io.Reader, paths []string) ([]Document, []Unread, error) {
+	r := &reading{stdin: stdin}
+	for _, path := range paths {
+		if err := r.path(path); err != nil {
+			return nil, nil, err
 		}
-		return split("standard input", text)
+	}
+	if len(r.docs) == 0 && len(r.unread) == 0 {
+		return nil, nil, fmt.Errorf("there is no object in %s", strings.Join(paths, ", "))
+	}
+	return r.docs, r.unread, nil
+}
+
+// reading is what was read so far.
+type reading struct {
+	stdin  io.Reader
+	docs   []Document
+	unread []Unread
+}
+
+func (r *reading) path(path string) error {
+	if path == "-" {
+		text, err := io.ReadAll(r.stdin)
+		if err != nil {
+			return err
+		}
+		return r.split("standard input", text)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if !info.IsDir() {
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return split(path, text)
+		return r.split(path, text)
 	}
 	if kustomized(path) {
-		return build(path)
+		return r.build(path)
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var out []Document
 	for _, e := range entries {
 		if !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(e.Name())) || e.IsDir() {
 			continue
 		}
-		docs, err := readPath(nil, filepath.Join(path, e.Name()))
-		if err != nil {
-			return nil, err
+		if err := r.path(filepath.Join(path, e.Name())); err != nil {
+			return err
 		}
-		out = append(out, docs...)
 	}
-	return out, nil
+	return nil
 }
 
 func kustomized(folder string) bool {
@@ -128,50 +151,53 @@ func kustomized(folder string) bool {
 }
 
 // build renders a kustomization as kubectl would.
-func build(folder string) ([]Document, error) {
+func (r *reading) build(folder string) error {
 	m, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
-		return nil, fmt.Errorf("kustomization %s: %w", folder, err)
+		return fmt.Errorf("kustomization %s: %w", folder, err)
 	}
 	text, err := m.AsYaml()
 	if err != nil {
-		return nil, fmt.Errorf("kustomization %s: %w", folder, err)
+		return fmt.Errorf("kustomization %s: %w", folder, err)
 	}
-	return split(folder, text)
+	return r.split(folder, text)
 }
 
 // split takes a stream of YAML or JSON documents apart; lists are unfolded.
-func split(from string, text []byte) ([]Document, error) {
-	var out []Document
+func (r *reading) split(from string, text []byte) error {
 	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
-	for {
+	for number := 1; ; number++ {
 		doc, err := reader.Read()
 		if errors.Is(err, io.EOF) {
-			return out, nil
+			return nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", from, err)
+			return fmt.Errorf("%s: %w", from, err)
 		}
 		raw := map[string]any{}
 		if err := sigsyaml.UnmarshalStrict(doc, &raw); err != nil {
-			return nil, fmt.Errorf("%s: %w", from, err)
-		}
-		if len(raw) == 0 {
+			r.unread = append(r.unread, Unread{from, number, err})
 			continue
 		}
-		d := Document{from, raw}
-		if d.Kind() == "" {
-			return nil, fmt.Errorf("%s: there is a document without a kind", from)
+		if len(raw) > 0 {
+			r.keep(Document{from, number, raw})
 		}
-		items, isList := raw["items"].([]any)
-		if !isList || !strings.HasSuffix(d.Kind(), "List") {
-			out = append(out, d)
-			continue
-		}
-		for _, item := range items {
-			if o, ok := item.(map[string]any); ok {
-				out = append(out, Document{from, o})
-			}
+	}
+}
+
+func (r *reading) keep(d Document) {
+	if d.Kind() == "" {
+		r.unread = append(r.unread, Unread{d.From, d.Number, errors.New("there is a document without a kind")})
+		return
+	}
+	items, isList := d.Raw["items"].([]any)
+	if !isList || !strings.HasSuffix(d.Kind(), "List") {
+		r.docs = append(r.docs, d)
+		return
+	}
+	for _, item := range items {
+		if o, ok := item.(map[string]any); ok {
+			r.docs = append(r.docs, Document{d.From, d.Number, o})
 		}
 	}
 }

@@ -127,11 +127,17 @@ func reason(m explain.MetricView) []string {
 	if why == "" {
 		return nil
 	}
-	out := []string{m.Name + ": " + explain.Brief(why, whyWidth)}
-	if m.Question != "" && !strings.Contains(why, m.Question) {
+	out := []string{m.Name + ": " + explain.Brief(short(why), whyWidth)}
+	if m.Question != "" {
 		out = append(out, "  "+m.Provider+" "+explain.Brief(m.Question, questionWidth))
 	}
 	return out
+}
+
+// short is a message without the question, which has a line of its own.
+func short(message string) string {
+	before, _, _ := strings.Cut(message, " (query: ")
+	return before
 }
 
 func (s Style) limits(m explain.MetricView) string {
@@ -279,7 +285,7 @@ func (s Style) metric(m explain.MetricView, now time.Time) []string {
 			out = append(out, labelled("  "+label, value))
 		}
 	}
-	add("Message:", m.Message)
+	add("Message:", short(m.Message))
 	add("Provider:", strings.TrimSpace(m.Provider+" "+strings.Join(strings.Fields(m.Question), " ")))
 	add("Success:", m.Success)
 	add("Failure:", m.Failure)
@@ -299,7 +305,7 @@ func (s Style) metric(m explain.MetricView, now time.Time) []string {
 	t.add("TIME", "TOOK", "STATUS", "VALUE", "MESSAGE")
 	for i := len(m.Measurements) - 1; i >= 0; i-- {
 		x := m.Measurements[i]
-		t.add(x.Started.UTC().Format(time.RFC3339), took(x), s.verdict(x.Phase), value(x.Value), explain.Brief(x.Message, whyWidth))
+		t.add(x.Started.UTC().Format(time.RFC3339), took(x), s.verdict(x.Phase), value(x.Value), explain.Brief(short(x.Message), whyWidth))
 	}
 	for _, line := range t.lines() {
 		out = append(out, "  "+strings.TrimRight(line, " "))

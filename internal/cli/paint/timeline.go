@@ -60,7 +60,7 @@ func (s Style) who(who string) string {
 		return s.in(Yellow, who)
 	case "controller":
 		return s.in(Blue, who)
-	case "traffic":
+	case "traffic", "analysis":
 		return s.in(Green, who)
 	}
 	return s.in(Default, who)

@@ -28,6 +28,7 @@ import (
 	"github.com/sluice-project/sluice/internal/cli/completion"
 	"github.com/sluice-project/sluice/internal/cli/get"
 	"github.com/sluice-project/sluice/internal/cli/gitops"
+	"github.com/sluice-project/sluice/internal/cli/lint"
 	"github.com/sluice-project/sluice/internal/cli/list"
 	"github.com/sluice-project/sluice/internal/cli/pause"
 	"github.com/sluice-project/sluice/internal/cli/promote"
@@ -102,7 +103,7 @@ func New(s *session.Session) *cobra.Command {
 	var verbosity int
 	var level string
 	cmd := session.Parent(s.Binary+" COMMAND", "Look at rollouts and steer them",
-		abort.New(s, nil), completion.New(s, nil), get.New(s, nil), gitops.New(s, nil), list.New(s, nil),
+		abort.New(s, nil), completion.New(s, nil), get.New(s, nil), gitops.New(s, nil), lint.New(s, nil), list.New(s, nil),
 		pause.New(s, nil), promote.New(s, nil), restart.New(s, nil), retry.New(s, nil),
 		set.New(s, nil), simulate.New(s, nil), status.New(s, nil), terminate.New(s, nil), undo.New(s, nil), version.New(s, nil),
 	)

@@ -101,6 +101,9 @@ func (s *stage) leaveOut(docs []manifest.Document) {
 
 // other takes an object in that is no Rollout; false when it plays no part.
 func (s *stage) other(d manifest.Document) (bool, error) {
+	if taken, err := s.template(d); taken || err != nil {
+		return taken, err
+	}
 	var obj client.Object
 	switch d.Kind() {
 	case "Service":
@@ -132,6 +135,9 @@ func (s *stage) alone() {
 	})
 	have := map[string]bool{}
 	for _, o := range s.objects {
+		if _, everywhere := o.(*v1alpha1.ClusterAnalysisTemplate); everywhere {
+			continue
+		}
 		o.SetNamespace(ns)
 		if _, ok := o.(*corev1.Service); ok {
 			have[o.GetName()] = true

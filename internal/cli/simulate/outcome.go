@@ -78,7 +78,7 @@ func outcomeOf(_ context.Context, p *play, l *simulate.Timeline) (*outcome, erro
 	o := &outcome{
 		Rollout: p.stage.rollout.Name, Namespace: p.stage.rollout.Namespace,
 		Changes: p.changes, Assumed: p.stage.assumed, LeftOut: p.stage.leftOut,
-		View: explain.Build(l.Observed, l.Plan, explain.Around{Images: images}, l.Now), Broken: l.Broken, now: l.Now,
+		View: explain.Build(l.Observed, l.Plan, explain.Around{Images: images, Runs: l.State.Runs}, l.Now), Broken: l.Broken, now: l.Now,
 	}
 	o.View.Namespace = o.Namespace
 	for _, e := range l.Entries {

@@ -49,6 +49,9 @@ func prepare(o *Options, docs []manifest.Document) (*play, error) {
 	if p.rehearsal.Pods, err = behaviourOf(o, ro, released); err != nil {
 		return nil, err
 	}
+	if p.rehearsal.Metrics, err = series(o.Metrics, s); err != nil {
+		return nil, err
+	}
 	p.rehearsal.Commands, err = commands(o.At, released)
 	return p, err
 }

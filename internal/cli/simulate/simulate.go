@@ -33,6 +33,8 @@ type Options struct {
 	// FailPods lets the pods of the new version crash; Pods are IMAGE=BEHAVIOUR.
 	FailPods bool
 	Pods     []string
+	// Metrics are NAME=VALUE,VALUE.
+	Metrics []string
 	// At are TIME=COMMAND.
 	At []string
 	// For is how far to look ahead; 0 is one day.
@@ -57,6 +59,9 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 			"needed and none is touched; an hour of waiting takes no time.\n\n" +
 			"Pods are ready 2 s after they were made, unless --fail-pods or --pods says otherwise. The behaviours are\n" +
 			behaviours() + "; a time may follow, as in ready-after:30s.\n\n" +
+			"Metrics of AnalysisTemplates in the manifests answer as --metric says, one value for each time that they\n" +
+			"are asked, the last one from then on. A value is JSON (a list has semicolons: [0.1;0.2]), nodata, nan, inf,\n" +
+			"error, or for a Job: job succeeds, job fails, job never-runs, job image-pull, job killed.\n\n" +
 			"The commands of --at are abort, retry, promote, promote=full, skip, pause, resume, restart, undo,\n" +
 			"undo=REVISION, scale=N and image=IMAGE.",
 		Example: s.Examples(
@@ -65,6 +70,9 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 			"",
 			"# What if its pods crash, and somebody aborts after five minutes?",
 			"{{program}} simulate -f rollout.yaml --set image api=registry/app:v3 --fail-pods --at 5m=abort",
+			"",
+			"# What if one request in fifty fails?",
+			"{{program}} simulate -f rollout.yaml -f analysis.yaml --set image api=registry/app:v3 --metric error-rate=0.001,0.02",
 			"",
 			"# Rehearse a kustomization in a pipeline, and fail unless it ends healthy",
 			"{{program}} simulate -f overlays/prod --set image api=registry/app:v3 --expect Healthy"),
@@ -88,6 +96,7 @@ func New(s *session.Session, run func(context.Context, *Options) error) *cobra.C
 	f.StringArrayVar(&setImage, "set-image", nil, "The same as --set image, as `CONTAINER=IMAGE` in one word (repeatable)")
 	f.BoolVar(&o.FailPods, "fail-pods", false, "Let the pods of the new version crash")
 	f.StringArrayVar(&o.Pods, "pods", nil, "How the pods of an image do, as `IMAGE=BEHAVIOUR` (repeatable)")
+	f.StringArrayVar(&o.Metrics, "metric", nil, "What a metric measures, as `NAME=VALUE,VALUE`; the last value is repeated (repeatable)")
 	f.StringArrayVar(&o.At, "at", nil, "What somebody does at a time after the start, as `TIME=COMMAND` (repeatable)")
 	f.DurationVar(&o.For, "for", 0, "How far to look ahead, e.g. 30m; 0 means one day")
 	f.StringVarP(&o.Output, "output", "o", "text", "Output `FORMAT`: text or json")

@@ -96,15 +96,18 @@ func (r Revision) all() []Run {
 	return out
 }
 
-// measured adds to a wait for a run how far its metrics are: the sentence without
-// and with what time alone changes.
+// measured is what a wait is for, with how far the metrics of the run are: the
+// sentence without and with what time alone changes.
 func measured(w *plan.Waiting, a Around, now time.Time) (still, live string) {
-	if w == nil || w.On == nil {
-		return "", ""
+	if w.On == nil {
+		return w.For, w.For
 	}
 	var metrics []MetricView
 	for i := range a.Runs {
 		run := &a.Runs[i]
+		if run.Status.Phase.Completed() {
+			continue
+		}
 		ofExperiment := w.On.Kind == plan.KindExperiment && slices.ContainsFunc(a.Experiments, func(e v1alpha1.Experiment) bool {
 			return e.Name == w.On.Name && owns(e.UID, run.OwnerReferences)
 		})
@@ -125,7 +128,16 @@ func measured(w *plan.Waiting, a Around, now time.Time) (still, live string) {
 		lively = append(lively, part)
 	}
 	if len(parts) == 0 {
-		return "", ""
+		return w.For, w.For
 	}
-	return " (" + strings.Join(parts, "; ") + ")", " (" + strings.Join(lively, "; ") + ")"
+	return within(w.For, parts), within(w.For, lively)
+}
+
+// within puts more into the brackets at the end of a text.
+func within(text string, more []string) string {
+	said := strings.Join(more, "; ") + ")"
+	if open, ok := strings.CutSuffix(text, ")"); ok {
+		return open + "; " + said
+	}
+	return text + " (" + said
 }

@@ -263,6 +263,10 @@ func TestAWaitForARunSaysHowFarItIs(t *testing.T) {
 	if want := "analysis web-new-3-1 (error-rate 3 of 5 measurements)"; got.For != want {
 		t.Errorf("what stays the same is %q, want %q", got.For, want)
 	}
+	w = plan.Waiting{For: "it to pass (Running)", On: w.On}
+	if got := waiting(&w, Around{Runs: []v1alpha1.AnalysisRun{run}}, now()).For; got != "it to pass (Running; error-rate 3 of 5 measurements)" {
+		t.Errorf("got %q", got)
+	}
 	w = plan.Waiting{For: "the experiment", On: &plan.Ref{Kind: plan.KindExperiment, Name: "web-new-3-1"}}
 	if got := waiting(&w, trying(), now()).For; got != "the experiment (error-rate 3 of 5 measurements)" {
 		t.Errorf("got %q", got)

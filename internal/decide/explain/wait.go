@@ -58,12 +58,12 @@ func waiting(w *plan.Waiting, a Around, now time.Time) *Waiting {
 		return nil
 	}
 	still, live := measured(w, a, now)
-	out := &Waiting{For: w.For + still, Since: w.Since, Ends: w.Ends, Until: w.Until}
+	out := &Waiting{For: still, Since: w.Since, Ends: w.Ends, Until: w.Until}
 	if w.On != nil {
 		out.On = string(w.On.Kind) + "/" + w.On.Name
 	}
 	told := *w
-	told.For += live
+	told.For = live
 	out.Line = line(&told, now)
 	return out
 }
