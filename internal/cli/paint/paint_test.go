@@ -104,6 +104,7 @@ func routed() explain.View {
 		{Router: "Traefik", Name: "TraefikService shop", Verified: explain.VerifiedSilent, Message: "there is no such object"},
 		{Router: "ALB", Name: "Ingress shop", Wanted: 20, Weight: 20, Generation: 1, Verified: explain.VerifiedYes},
 	}
+	v.Canary.Share = &explain.Share{Weight: 20, Canary: 19, Stable: 81, Proven: true}
 	return v
 }
 
@@ -117,6 +118,7 @@ Strategy:        Canary
   Step:          1/8
   SetWeight:     20
   ActualWeight:  25
+  Share:         19.0% of 100 requests at weight 20, proven
   Headroom:      stable could take back 10 of the canary's 20 now (2 of 3 pods available)
 Images:          r/shop:1 (stable)
                  r/shop:2 (canary)
@@ -150,6 +152,7 @@ func TestRoutersHaveATable(t *testing.T) {
 	}
 	for what, want := range map[string]string{
 		"a rival is yellow":                   "\x1b[33margocd-controller writes the weight\x1b[0m",
+		"a share that is proven is green":     "\x1b[32m19.0% of 100 requests",
 		"too little headroom is yellow":       "\x1b[33mstable could take back 10",
 		"a weight that is not yet is blue":    "\x1b[94m5\x1b[0m",
 		"a router that refuses is red":        "\x1b[31mno\x1b[0m",

@@ -48,6 +48,9 @@ func (s Style) header(v explain.View) []string {
 		add("  Step:", c.Step)
 		add("  SetWeight:", strconv.Itoa(int(c.SetWeight)))
 		add("  ActualWeight:", strconv.Itoa(int(c.ActualWeight)))
+		if c.Share != nil {
+			add("  Share:", s.share(*c.Share))
+		}
 		if c.Headroom != nil {
 			add("  Headroom:", s.headroom(*c.Headroom))
 		}

@@ -56,3 +56,14 @@ func (s Style) headroom(h explain.Headroom) string {
 	}
 	return h.String()
 }
+
+// share warns where the share of real requests cannot be proven.
+func (s Style) share(v explain.Share) string {
+	switch {
+	case v.Proven:
+		return s.in(Green, v.String())
+	case v.Unproven:
+		return s.in(Red, v.String())
+	}
+	return s.in(Blue, v.String())
+}

@@ -22,6 +22,11 @@ func echoes() []string {
 		v1alpha1.ReasonRolloutResumed, v1alpha1.ReasonRolloutAborted, "TrafficWeightUpdated"}
 }
 
+// ofAnalysis tells of events that repeat what the runs themselves say.
+func ofAnalysis(reason string) bool {
+	return strings.HasPrefix(reason, v1alpha1.KindAnalysisRun) || strings.HasPrefix(reason, v1alpha1.KindExperiment)
+}
+
 // story is the timeline without what is said twice: each write with its reason,
 // each step, each change of phase, and what the cluster and people do.
 func (o *outcome) story() []paint.Moment {
@@ -52,7 +57,7 @@ func (o *outcome) story() []paint.Moment {
 			}
 			m.Status = e.Phase
 		case "event":
-			if slices.Contains(echoes(), e.What) {
+			if slices.Contains(echoes(), e.What) || ofAnalysis(e.What) {
 				continue
 			}
 			m.Who = "controller"

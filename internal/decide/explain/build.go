@@ -41,6 +41,7 @@ func Build(o rollout.Observed, p plan.Plan[v1alpha1.RolloutStatus], a Around, no
 	if ro.Spec.Strategy.Canary != nil {
 		v.Canary = canaryView(ro, sets)
 		v.Canary.Entrances, v.Canary.Headroom = entrances(o, &p), headroom(o)
+		v.Canary.Share = shareOf(ro.Status.Progress)
 		v.Rivals = Rivals(p.Status.Progress)
 		if trafficRecord(p.Status.Progress) == nil {
 			v.Rivals = Rivals(ro.Status.Progress)

@@ -49,6 +49,8 @@ type CanaryView struct {
 	// Headroom is what stable could take back; nil while the canary has nothing
 	// that a router gave it.
 	Headroom *Headroom `json:"headroom,omitempty"`
+	// Share is the share of real requests; nil where it is not asked for.
+	Share *Share `json:"share,omitempty"`
 	// Entrances are the places where routers divide the traffic.
 	Entrances []Entrance `json:"entrances,omitempty"`
 }

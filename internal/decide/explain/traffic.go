@@ -63,6 +63,49 @@ func (h Headroom) String() string {
 	return fmt.Sprintf("stable could take back %s now (%d of %d pods available)", part, h.Available, h.Desired)
 }
 
+// Share is the share of real requests at a weight, as was last heard.
+type Share struct {
+	// Weight is the canary's that the requests were counted at.
+	Weight int32 `json:"weight"`
+	// Canary and Stable are the requests of each version.
+	Canary   int64  `json:"canary"`
+	Stable   int64  `json:"stable"`
+	Proven   bool   `json:"proven,omitempty"`
+	Unproven bool   `json:"unproven,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// String is the share in one sentence.
+func (s Share) String() string {
+	text := "no requests heard of"
+	if all := s.Canary + s.Stable; all > 0 {
+		text = fmt.Sprintf("%.1f%% of %d requests", 100*float64(s.Canary)/float64(all), all)
+	}
+	text += fmt.Sprintf(" at weight %d", s.Weight)
+	switch {
+	case s.Proven:
+		return text + ", proven"
+	case s.Unproven:
+		text += ", cannot be proven"
+	default:
+		text += ", not proven yet"
+	}
+	if s.Message != "" {
+		text += ": " + s.Message
+	}
+	return text
+}
+
+// shareOf is the share that a record holds, nil where none was asked for.
+func shareOf(p *v1alpha1.RolloutProgress) *Share {
+	t := trafficRecord(p)
+	if t == nil || t.Share == nil {
+		return nil
+	}
+	r := t.Share
+	return &Share{Weight: r.Weight, Canary: r.Canary, Stable: r.Stable, Proven: r.Proven, Unproven: r.Unproven, Message: r.Message}
+}
+
 // Recorded are the entrances as the controller last saw them.
 func Recorded(ro *v1alpha1.Rollout) []Entrance {
 	t := trafficRecord(ro.Status.Progress)

@@ -91,3 +91,27 @@ func TestHeadroom(t *testing.T) {
 		t.Errorf("the canary has no weight, and stable could take back %v", h)
 	}
 }
+
+func TestTheShareOfRealRequestsStandsBesideTheWeight(t *testing.T) {
+	for name, tc := range map[string]struct {
+		record v1alpha1.ShareRecord
+		want   string
+	}{
+		"proven":          {v1alpha1.ShareRecord{Weight: 60, Canary: 590, Stable: 410, Proven: true}, "59.0% of 1000 requests at weight 60, proven"},
+		"not yet":         {v1alpha1.ShareRecord{Weight: 60, Canary: 1, Stable: 2, Message: "3 of 100 requests"}, "33.3% of 3 requests at weight 60, not proven yet: 3 of 100 requests"},
+		"not any more":    {v1alpha1.ShareRecord{Weight: 60, Stable: 9, Unproven: true}, "0.0% of 9 requests at weight 60, cannot be proven"},
+		"nothing is told": {v1alpha1.ShareRecord{Weight: 60}, "no requests heard of at weight 60, not proven yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := routed()
+			o.Rollout.Status.Progress.Traffic.Share = &tc.record
+			v := Build(o, plan.Plan[v1alpha1.RolloutStatus]{Status: o.Rollout.Status}, Around{}, now())
+			if got := v.Canary.Share.String(); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+	if v := Build(routed(), plan.Plan[v1alpha1.RolloutStatus]{}, Around{}, now()); v.Canary.Share != nil {
+		t.Errorf("a share that nobody asked for: %v", v.Canary.Share)
+	}
+}
