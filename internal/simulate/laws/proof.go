@@ -260,13 +260,21 @@ func (j *Judge) startedRun(p *Pass, run *v1alpha1.AnalysisRun) {
 	}
 	for _, o := range j.store.Owned(ro.UID) {
 		other, ok := o.(*v1alpha1.AnalysisRun)
-		if !ok || other.UID == run.UID || other.Status.Phase.Completed() || other.Spec.Terminate {
+		if !ok || other.UID == run.UID || other.Status.Phase.Completed() || other.Spec.Terminate || ends(p, other.Name) {
 			continue
 		}
 		if other.Labels[v1alpha1.LabelRolloutType] == run.Labels[v1alpha1.LabelRolloutType] && other.Labels[v1alpha1.LabelPodTemplateHash] == run.Labels[v1alpha1.LabelPodTemplateHash] {
 			j.check(Runs, p.Key, fmt.Sprintf("the run %s begins, and %s for the same use is not over", run.Name, other.Name))
 		}
 	}
+}
+
+// ends tells that the plan of the pass ends the run.
+func ends(p *Pass, run string) bool {
+	return p.Plan != nil && slices.ContainsFunc(p.Plan.Actions, func(a plan.Action) bool {
+		e, ok := a.(plan.EndChild)
+		return ok && e.Ref.Kind == plan.KindAnalysisRun && e.Ref.Name == run
+	})
 }
 
 // endedRun judges a change of a run by the loop of its rollout: it may ask it to
