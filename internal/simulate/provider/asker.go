@@ -1,7 +1,9 @@
 package provider
 
 import (
+	"fmt"
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -15,8 +17,10 @@ import (
 type Asker struct {
 	model    *Model
 	answered func(run types.NamespacedName)
-	runs     map[types.NamespacedName]*asked
-	closed   bool
+	// reply gives the answer to a request, and how long it takes.
+	reply  func(*metric.Request) (verdict.Answer, time.Duration)
+	runs   map[types.NamespacedName]*asked
+	closed bool
 	// Questions counts what was asked.
 	Questions int
 }
@@ -34,7 +38,23 @@ type question struct{ how metric.How }
 // Asker gives a new process its way to ask; answered is called when an answer can
 // be looked at.
 func (m *Model) Asker(answered func(run types.NamespacedName)) *Asker {
-	return &Asker{model: m, answered: answered, runs: map[types.NamespacedName]*asked{}}
+	return &Asker{model: m, answered: answered, reply: m.answer, runs: map[types.NamespacedName]*asked{}}
+}
+
+// Counter is an Asker whose answers do not come from scripts: count gives the
+// number that a page has at its address.
+func (m *Model) Counter(answered func(types.NamespacedName), count func(about types.NamespacedName, url string) float64) *Asker {
+	a := m.Asker(answered)
+	a.reply = func(r *metric.Request) (verdict.Answer, time.Duration) {
+		late := m.stretch(usual)
+		filled, err := r.Fill(nil)
+		if err != nil || filled.Provider.Web == nil {
+			return verdict.Answer{Failed: fmt.Sprintf("nobody counts requests for %+v: %v", filled.Provider, err)}, late
+		}
+		n := count(types.NamespacedName{Namespace: r.Namespace, Name: r.Run}, filled.Provider.Web.URL)
+		return verdict.Answer{Sample: verdict.Sample{Value: n, Text: fmt.Sprint(n)}}, late
+	}
+	return a
 }
 
 // Close ends the process: no answer comes any more.
@@ -58,7 +78,7 @@ func (a *Asker) Ask(r metric.Request) bool {
 	q := &question{r.How}
 	run.out[r.Name] = q
 	started := a.model.line.Now()
-	answer, late := a.model.answer(&r)
+	answer, late := a.reply(&r)
 	a.model.line.After(late, func() {
 		if a.closed || a.runs[key] != run || run.out[r.Name] != q {
 			return

@@ -254,6 +254,9 @@ func routedSettings() map[string]func(*words) (func(*v1alpha1.Rollout), error) {
 		"abortScaleDownDelay": seconds(func(r *v1alpha1.Rollout, n int32) { canary(r).AbortScaleDownDelaySeconds = &n }),
 		"scaleDownDelayLimit": number32(func(r *v1alpha1.Rollout, n int32) { canary(r).ScaleDownDelayRevisionLimit = &n }),
 		"settle":              seconds(func(r *v1alpha1.Rollout, n int32) { routing(r).SettleSeconds = n }),
+		"verify":              seconds(func(r *v1alpha1.Rollout, n int32) { verified(r).Window = duration(n) }),
+		"verifyTimeout":       seconds(func(r *v1alpha1.Rollout, n int32) { verified(r).Timeout = duration(n) }),
+		"unproven":            text(func(r *v1alpha1.Rollout, s string) { verified(r).OnUnproven = v1alpha1.UnprovenAction(s) }),
 		"maxTrafficWeight":    number32(func(r *v1alpha1.Rollout, n int32) { routing(r).MaxTrafficWeight = &n }),
 		"managedRoute": text(func(r *v1alpha1.Rollout, s string) {
 			routing(r).ManagedRoutes = append(routing(r).ManagedRoutes, v1alpha1.MangedRoutes{Name: s})
@@ -273,6 +276,19 @@ func threshold(s string) *v1alpha1.ReplicaProgressThreshold {
 		return nil
 	}
 	return &v1alpha1.ReplicaProgressThreshold{Type: v1alpha1.ProgressTypePercent, Value: int32(n)}
+}
+
+// verified gives the proof by real requests, made if there is none.
+func verified(r *v1alpha1.Rollout) *v1alpha1.TrafficVerification {
+	if routing(r).Verification == nil {
+		routing(r).Verification = &v1alpha1.TrafficVerification{Provider: v1alpha1.ShareProvider{Web: &v1alpha1.WebMetric{
+			URL: "http://requests.example/count?hash={{args.hash}}&window={{args.window}}"}}}
+	}
+	return routing(r).Verification
+}
+
+func duration(seconds int32) v1alpha1.DurationString {
+	return v1alpha1.DurationString(strconv.Itoa(int(seconds)) + "s")
 }
 
 // routing gives the traffic routing, made if there is none.
