@@ -258,6 +258,8 @@ func (w *writer) perform(ctx context.Context, action plan.Action) error {
 		err = w.createChild(ctx, a)
 	case plan.EndChild:
 		err = w.endChild(ctx, a)
+	case plan.MarkChild:
+		err = w.markChild(ctx, a)
 	case plan.DeleteChild:
 		err = w.delete(ctx, a.Ref)
 	default:

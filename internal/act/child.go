@@ -83,6 +83,19 @@ func (w *writer) endChild(ctx context.Context, a plan.EndChild) error {
 	return client.IgnoreNotFound(err)
 }
 
+// markChild writes annotations, with the version that was seen: what has ended
+// meanwhile must not be marked.
+func (w *writer) markChild(ctx context.Context, a plan.MarkChild) error {
+	obj, err := w.object(a.Ref.Kind, a.Ref.Name)
+	if err != nil {
+		return err
+	}
+	body := append(w.metadata(a.Ref, a.Annotations), '}')
+	return w.send(ctx, a.Ref.Kind, "patch", obj, func(ctx context.Context) error {
+		return w.Client.Patch(ctx, obj, client.RawPatch(types.MergePatchType, body), client.FieldOwner(w.manager()))
+	})
+}
+
 // delete removes an object of which the beliefs still hold. What is gone already
 // is no failure.
 func (w *writer) delete(ctx context.Context, ref plan.Ref) error {

@@ -26,6 +26,8 @@ type ExperimentPlan = plan.Plan[v1alpha1.ExperimentStatus]
 type Experiments struct {
 	Source *observe.Experiments
 	Actor  *act.Actor
+	// Decide is the decision; nil means the product's.
+	Decide func(experiment.Observed, time.Time) ExperimentPlan
 	Log    logr.Logger
 	// ObserveOnly decides but does not act.
 	ObserveOnly bool
@@ -83,6 +85,9 @@ func (l *Experiments) decide(o experiment.Observed, now time.Time) (p Experiment
 			err = fmt.Errorf("deciding about Experiment %s/%s panicked: %v\n%s", o.Experiment.Namespace, o.Experiment.Name, r, debug.Stack())
 		}
 	}()
+	if l.Decide != nil {
+		return l.Decide(o, now), nil
+	}
 	return experiment.Decide(o, now), nil
 }
 

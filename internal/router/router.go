@@ -46,6 +46,9 @@ type Input struct {
 	Rollout *v1alpha1.Rollout
 	Roles   Roles
 	Objects Objects
+	// Experiments are Services of the rollout's experiments beside those that their
+	// names or the steps tell.
+	Experiments []string
 }
 
 // Entrance is one place where traffic is divided, as its object has it: a route

@@ -76,14 +76,18 @@ func StepThat(ro *v1alpha1.Rollout, name string, holds func(r traffic.Route) boo
 }
 
 // OfExperiment tells whether a Service belongs to an experiment of the rollout,
-// by its name alone: a template of a step names it, or it bears the name that a
-// set of an experiment has, ROLLOUT-HASH-REVISION-STEP-TEMPLATE. Such entries in
+// by its name: it is known to, a template of a step names it, or it bears the name
+// that a set of an experiment has, ROLLOUT-HASH-REVISION-STEP-TEMPLATE. Such entries in
 // an object are the release's own; all others that are neither canary nor stable
 // are somebody else's.
-func OfExperiment(ro *v1alpha1.Rollout, service string) bool {
+func OfExperiment(in Input, service string) bool {
+	ro := in.Rollout
 	c := canary(ro)
 	if c == nil || service == "" {
 		return false
+	}
+	if slices.Contains(in.Experiments, service) {
+		return true
 	}
 	for i := range c.Steps {
 		e := c.Steps[i].Experiment

@@ -15,8 +15,17 @@ import (
 )
 
 // routesGo is the least time that pods behind a Service stay after the end of an
-// experiment that a Rollout has made: its routes have to lose the Service first.
+// experiment that a Rollout has made, and after its routes were last seen to name
+// the Service: those who send there have to hear of it first.
 const routesGo = 5 * time.Second
+
+// routed tells that routes of the Rollout may name Services of the experiment. The
+// Rollout says so before it writes such a route, and takes it back once there is
+// none, so that no pod and no Service goes before.
+func (d *decision) routed() bool {
+	owner := metav1.GetControllerOfNoCopy(d.e)
+	return owner != nil && owner.Kind == v1alpha1.KindRollout && d.e.Annotations[v1alpha1.AnnotationRouted] != ""
+}
 
 // template takes one template a step on.
 func (d *decision) template(t *v1alpha1.TemplateSpec) {
@@ -207,6 +216,8 @@ func (d *decision) takeDown(t *v1alpha1.TemplateSpec, set *Set) {
 		delay = max(delay, routesGo)
 	}
 	switch {
+	case d.routed():
+		d.wait(plan.KindExperiment, d.e.Name, time.Time{}, time.Time{}, "the routes of the release to lose the Services of the experiment", "")
 	case delay > 0 && set.ScaleDownAt.IsZero():
 		at := d.now.Add(delay)
 		d.downs = append(d.downs, plan.PatchReplicaSet{Ref: ref(set), Why: fmt.Sprintf("the pods of template '%s' go in %s", t.Name, delay),
@@ -231,6 +242,9 @@ func (d *decision) emptied(set *Set, why string) plan.Action {
 // strays empties sets, and deletes Services, that belong to no template of the
 // spec, or to none any more.
 func (d *decision) strays() {
+	if d.routed() {
+		return
+	}
 	for i := range d.o.Sets {
 		s := &d.o.Sets[i]
 		known := slices.ContainsFunc(d.e.Spec.Templates, func(t v1alpha1.TemplateSpec) bool { return t.Name == s.Template })

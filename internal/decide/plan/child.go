@@ -21,6 +21,13 @@ type EndChild struct {
 	Why string `json:"why"`
 }
 
+// MarkChild writes annotations of an object that the planned one controls.
+type MarkChild struct {
+	Ref         Ref    `json:"ref"`
+	Annotations []Pair `json:"annotations"`
+	Why         string `json:"why"`
+}
+
 // DeleteChild removes an object that the planned one controls, or the planned
 // object itself once its time has come.
 type DeleteChild struct {
@@ -35,6 +42,9 @@ func (a CreateChild) Target() Ref { return Ref{Kind: a.Kind, Name: a.Name} }
 func (a EndChild) Target() Ref { return a.Ref }
 
 // Target implements Action.
+func (a MarkChild) Target() Ref { return a.Ref }
+
+// Target implements Action.
 func (a DeleteChild) Target() Ref { return a.Ref }
 
 // Reason implements Action.
@@ -44,8 +54,12 @@ func (a CreateChild) Reason() string { return a.Why }
 func (a EndChild) Reason() string { return a.Why }
 
 // Reason implements Action.
+func (a MarkChild) Reason() string { return a.Why }
+
+// Reason implements Action.
 func (a DeleteChild) Reason() string { return a.Why }
 
 func (CreateChild) sealed() {}
 func (EndChild) sealed()    {}
+func (MarkChild) sealed()   {}
 func (DeleteChild) sealed() {}

@@ -35,6 +35,8 @@ func Verb(a Action) string {
 		return "begin"
 	case EndChild:
 		return "end"
+	case MarkChild:
+		return "mark"
 	case DeleteChild:
 		return "remove"
 	}
@@ -61,6 +63,8 @@ func empty(verb string) any {
 		return &CreateChild{}
 	case "end":
 		return &EndChild{}
+	case "mark":
+		return &MarkChild{}
 	case "remove":
 		return &DeleteChild{}
 	}
@@ -86,6 +90,8 @@ func value(p any) Action {
 	case *CreateChild:
 		return *a
 	case *EndChild:
+		return *a
+	case *MarkChild:
 		return *a
 	case *DeleteChild:
 		return *a

@@ -92,6 +92,7 @@ func proceed(v *view) plan.Plan[v1alpha1.RolloutStatus] {
 	w.add(forget(v), nil)
 	w.add(begun(v, &r), nil)
 	w.add(ended(v, &r), nil)
+	w.add(keeping(v, &r), nil)
 	w.add(forgotten(v, &r), nil)
 	if r = rewound(v, r); r.Completed {
 		r.Clock = nil

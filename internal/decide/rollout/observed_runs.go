@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -35,6 +36,14 @@ type Run struct {
 	Deleting bool
 	// Sets are those of a running Experiment, as its status has them.
 	Sets []ExperimentSet
+	// Routed are the Services of an Experiment that routes may name: those that it
+	// was marked with.
+	Routed []string
+}
+
+// serving tells that requests may still reach pods of the experiment.
+func (run *Run) serving() bool {
+	return len(run.Routed) > 0 || slices.ContainsFunc(run.Sets, func(s ExperimentSet) bool { return s.Available > 0 })
 }
 
 // ExperimentSet is one set of pods of an Experiment.

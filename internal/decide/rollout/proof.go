@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strconv"
 	"time"
 
@@ -233,6 +234,8 @@ func (v *view) routingWhy(r *record, e *Entrance, want traffic.Routing) string {
 		return fmt.Sprintf("the canary has the pods for weight %d", want.Split.Canary)
 	case want.CanaryHash != have.CanaryHash || want.StableHash != have.StableHash:
 		return "the subsets follow the ReplicaSets"
+	case !slices.Equal(want.Split.Extra, have.Split.Extra):
+		return "the sets of the experiment get their shares, or lose them"
 	case e.Drift:
 		return "a field that the rollout owns is not as it should be"
 	}

@@ -399,7 +399,7 @@ func forgotten(v *view, r *record) []plan.Action {
 	mostGood, mostPoor := v.ro.Spec.Analysis.SuccessfulRunHistoryLimitOrDefault(), v.ro.Spec.Analysis.UnsuccessfulRunHistoryLimitOrDefault()
 	for i := len(v.o.Runs) - 1; i >= 0; i-- {
 		run := &v.o.Runs[i]
-		if !run.Phase.Completed() || run.Deleting || v.recorded(r, run) {
+		if !run.Phase.Completed() || run.Deleting || v.recorded(r, run) || run.serving() {
 			continue
 		}
 		count, most := poor, mostPoor

@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-project/sluice/internal/decide/plan"
@@ -107,6 +108,9 @@ func trafficWakes(v *view, r *record) []time.Time {
 			at = append(at, s.ScaleDownAt.Add(time.Second))
 		}
 	})
+	if until := settledAt(v, r); v.now.Before(until) && slices.ContainsFunc(v.o.Runs, func(run Run) bool { return len(run.Routed) > 0 }) {
+		at = append(at, until)
+	}
 	if r.Traffic != nil {
 		for _, x := range r.Traffic.Rivals {
 			at = append(at, x.LastAt.Add(rivalQuiet))

@@ -33,10 +33,11 @@ type view struct {
 	prefix      string
 	action      string
 	port        string
+	experiments []string
 }
 
 func newView(in router.Input, key router.Key) view {
-	v := view{ro: in.Rollout, roles: in.Roles, object: in.Objects[key], prefix: prefixOf(in.Rollout), action: actionName(in.Rollout)}
+	v := view{ro: in.Rollout, experiments: in.Experiments, roles: in.Roles, object: in.Objects[key], prefix: prefixOf(in.Rollout), action: actionName(in.Rollout)}
 	v.annotations = v.object.GetAnnotations()
 	v.ledger = parseLedger(v.annotations[ledgerKey])
 	v.mine = v.ledger.of(v.ro.Name)
@@ -143,7 +144,7 @@ func (v view) split() traffic.Split {
 		switch {
 		case g.service == v.roles.CanaryService:
 			canary += int64(g.weight)
-		case g.service != v.roles.StableService && router.OfExperiment(v.ro, g.service):
+		case g.service != v.roles.StableService && router.OfExperiment(router.Input{Rollout: v.ro, Experiments: v.experiments}, g.service):
 			split.Extra = append(split.Extra, traffic.Destination{Name: g.service, Service: g.service, Weight: g.weight})
 		default:
 			stable += int64(g.weight)

@@ -107,7 +107,7 @@ func (s *scene) split(p part) traffic.Split {
 }
 
 func (s *scene) ofExperiment(service string) bool {
-	return service != s.in.Roles.CanaryService && service != s.in.Roles.StableService && router.OfExperiment(s.in.Rollout, service)
+	return service != s.in.Roles.CanaryService && service != s.in.Roles.StableService && router.OfExperiment(s.in, service)
 }
 
 func (s *scene) max() int32 {

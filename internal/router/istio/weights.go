@@ -41,7 +41,7 @@ func (v *view) role(destination map[string]any) role {
 		return canary
 	case v.rule == nil && service != "" && service == v.in.Roles.StableService:
 		return stable
-	case subset == "" && router.OfExperiment(v.in.Rollout, service):
+	case subset == "" && router.OfExperiment(v.in, service):
 		return extra
 	}
 	return foreign
