@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -82,4 +83,12 @@ func (w *World) rolloutOf(experiment client.ObjectKey) string {
 		return owner(e)
 	}
 	return ""
+}
+
+// serviceTitle names a Service of an experiment by the set behind it.
+func (w *World) serviceTitle(key types.NamespacedName) string {
+	if svc := w.store.Peek(plan.KindService, key); svc != nil && svc.GetAnnotations()[v1alpha1.AnnotationExperimentTemplate] != "" {
+		return svc.GetAnnotations()[v1alpha1.AnnotationExperimentTemplate]
+	}
+	return key.Name
 }

@@ -50,6 +50,8 @@ type instance struct {
 	plans map[types.NamespacedName]*reconcile.Plan
 	// next is when each object is due.
 	next map[work]time.Time
+	// counts asks for the requests of versions.
+	counts *provider.Asker
 	// asker asks the providers for this process.
 	asker    *provider.Asker
 	analyses *reconcile.Analysis
@@ -93,6 +95,8 @@ func (w *World) startInstance(l lease, view *store.View) *instance {
 		OnPass: i.passed,
 		Log:    logr.Discard(),
 	}
+	i.counts = i.counter()
+	i.loop.Asker, i.loop.Tidier = i.counts, i.counts
 	i.measures(writer)
 	i.experiment(writer)
 	w.instances = append(w.instances, i)
@@ -156,6 +160,7 @@ func (w *World) startAgain(l lease) {
 func (i *instance) stop() {
 	i.alive = false
 	i.asker.Close()
+	i.counts.Close()
 	for n, other := range i.w.instances {
 		if other == i {
 			i.w.instances = append(i.w.instances[:n:n], i.w.instances[n+1:]...)
@@ -291,7 +296,7 @@ func (i *instance) run(of work) {
 		w.measuring++
 		out = i.analyses.Run(context.Background(), of.NamespacedName, w.line.Now())
 	case plan.KindExperiment:
-		w.passes++
+		w.trying++
 		out = i.experiments.Experiment(context.Background(), of.NamespacedName, w.line.Now())
 	default:
 		return
@@ -386,7 +391,7 @@ func (i *instance) after(r *store.Request, before, after client.Object, err erro
 	if err != nil {
 		return
 	}
-	if i.pass == nil || i.pass.Kind == plan.KindRollout {
+	if i.pass == nil || i.pass.Kind != plan.KindAnalysisRun {
 		w.writes++
 	}
 	if w.faults.crash > 0 {

@@ -62,7 +62,9 @@ func (w *World) tellShares(ro *v1alpha1.Rollout, flows []dataplane.Flow) {
 	var parts []string
 	for _, s := range dataplane.Shares(flows) {
 		who := "elsewhere"
-		if r := w.revision(ro, s.Hash); r != 0 {
+		if name, ok := strings.CutPrefix(s.Hash, dataplane.OfService); ok {
+			who = w.serviceTitle(types.NamespacedName{Namespace: ro.Namespace, Name: name})
+		} else if r := w.revision(ro, s.Hash); r != 0 {
 			who = fmt.Sprintf("r%d", r)
 		}
 		parts = append(parts, fmt.Sprintf("%s %.0f%%", who, s.Percent))

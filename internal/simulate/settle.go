@@ -36,7 +36,8 @@ func (w *World) Settle(ctx context.Context) {
 	if w.cluster.Restless() || w.restarting() {
 		return // pods come and go for ever, or are asked to, and the status follows
 	}
-	before, passes, measuring := w.writes, w.passes, w.measuring
+	w.judge.EndOfExperiments()
+	before, passes, measuring, trying := w.writes, w.passes, w.measuring, w.trying
 	w.Restart()
 	if w.Advance(watchOver) != nil {
 		return
@@ -51,6 +52,9 @@ func (w *World) Settle(ctx context.Context) {
 		if n := w.leader().asker.Waiting(); n > 0 {
 			w.judge.Break(laws.Rest, "questions or answers of %d runs are left, and all runs are over", n)
 		}
+	}
+	if all := w.store.All(plan.KindExperiment); !slices.ContainsFunc(all, goesOn) && w.trying-trying > 2*len(all) {
+		w.judge.Break(laws.Rest, "%d passes in %s over %d experiments that are over", w.trying-trying, watchOver, len(all))
 	}
 	if n := w.passes - passes; n > 4*len(w.store.All(plan.KindRollout)) && w.allHealthy() {
 		w.judge.Break(laws.Rest, "%d passes in %s over healthy rollouts", n, watchOver)
@@ -126,10 +130,15 @@ func (w *World) allHealthy() bool {
 	return true
 }
 
-// goesOn tells of a run that is not over.
+// goesOn tells of a run or an experiment that is not over.
 func goesOn(o client.Object) bool {
-	run, ok := o.(*v1alpha1.AnalysisRun)
-	return ok && !run.Status.Phase.Completed()
+	switch x := o.(type) {
+	case *v1alpha1.AnalysisRun:
+		return !x.Status.Phase.Completed()
+	case *v1alpha1.Experiment:
+		return !x.Status.Phase.Completed()
+	}
+	return false
 }
 
 // judgeEnd judges the state in which a rollout has ended.

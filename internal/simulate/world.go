@@ -73,6 +73,8 @@ type World struct {
 	trace     trace
 	writes    int
 	passes    int
+	// trying counts the passes over Experiments.
+	trying int
 	// measuring counts the passes over AnalysisRuns.
 	measuring int
 	// measured counts the changes of AnalysisRuns.

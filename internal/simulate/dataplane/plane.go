@@ -328,6 +328,10 @@ type Share struct {
 	Percent float64
 }
 
+// OfService stands before the name of a Service of an experiment, in the place of a
+// hash.
+const OfService = "service "
+
 // Shares adds up what the proxies do.
 func Shares(flows []Flow) []Share {
 	sum := map[string]float64{}
@@ -343,6 +347,9 @@ func Shares(flows []Flow) []Share {
 		part := 100 / whole / float64(len(flows))
 		sum[f.Canary] += float64(s.Canary) * part
 		sum[f.Stable] += float64(s.Stable) * part
+		for _, d := range s.Extra {
+			sum[OfService+d.Service] += float64(d.Weight) * part
+		}
 	}
 	var out []Share
 	for h, n := range sum {

@@ -53,6 +53,7 @@ type Judge struct {
 	prose   prose
 	// byRollout are the runs of rollouts, by the uid of the rollout.
 	byRollout map[types.UID]*proofs
+	tried     tried
 }
 
 // order is a size that a set was given, and since when.
@@ -92,7 +93,7 @@ type pause struct {
 
 // NewJudge makes a judge over a store.
 func NewJudge(s *store.Store, now func() time.Time) *Judge {
-	return &Judge{store: s, now: now, stories: map[types.NamespacedName]*story{}, orders: map[types.UID][]order{}}
+	return &Judge{store: s, now: now, tried: tried{removed: map[types.NamespacedName]bool{}}, stories: map[types.NamespacedName]*story{}, orders: map[types.UID][]order{}}
 }
 
 func (j *Judge) story(key types.NamespacedName) *story {
@@ -126,6 +127,8 @@ func (j *Judge) Heard(e *store.Event) {
 		j.heardSet(e)
 	case plan.KindAnalysisRun:
 		j.heardRun(e)
+	case plan.KindExperiment:
+		j.heardExperiment(e)
 	case plan.KindRollout:
 		if e.New != nil {
 			j.heardAttempt(e.New.(*v1alpha1.Rollout))
@@ -195,6 +198,10 @@ func (j *Judge) Wrote(p *Pass, r *store.Request, before, after client.Object, er
 		j.wroteRoute(p, before, nil)
 	case r.Kind == plan.KindRouter:
 		j.wroteRoute(p, before, after)
+	case p.Kind == plan.KindExperiment:
+		j.wroteByExperiment(p, r, before, after)
+	case r.Kind == plan.KindExperiment:
+		j.wroteExperiment(p, r, before, after)
 	case p.Kind == plan.KindAnalysisRun:
 		j.wroteRun(p, r, before, after)
 	case r.Kind == plan.KindAnalysisRun && r.Verb == store.Patch:

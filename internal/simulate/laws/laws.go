@@ -22,7 +22,7 @@ type Law struct {
 func All() []Law {
 	return []Law{
 		Total, Deterministic, Converges, PrefixSafe, ProgressFirst, Beliefs, Wakes, BlindToProse, Explained,
-		Capacity, DeadPods, Unroute, Drained, Budget, Abort, AbortsFlow, Gates, Veto, Verdicts, Runs, Owned, Scaling, Monotone, Toward, Identity, Commands, Ends, Rest, Conditions, Seen, Others,
+		Capacity, DeadPods, Unroute, Drained, Budget, Abort, AbortsFlow, Gates, Veto, Verdicts, Runs, Tries, Leftover, Owned, Scaling, Monotone, Toward, Identity, Commands, Ends, Rest, Conditions, Seen, Others,
 	}
 }
 

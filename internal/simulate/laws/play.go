@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -76,7 +77,7 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 				o = oneFewer(o, p.Set, p.Ready)
 			}
 		}
-	case plan.CreateChild, plan.EndChild, plan.DeleteChild:
+	case plan.CreateChild, plan.EndChild, plan.MarkChild, plan.DeleteChild:
 		o.Runs = playRun(o.Runs, a, now)
 	case plan.LeaveRouter:
 		o.Leaving = nil
@@ -104,22 +105,28 @@ func playOne(o rollout.Observed, action plan.Action, now time.Time) rollout.Obse
 
 // playRun plays an action on a run or an experiment.
 func playRun(runs []rollout.Run, action plan.Action, now time.Time) []rollout.Run {
+	of := func(pairs []plan.Pair, key string) string {
+		for _, p := range pairs {
+			if p.Key == key {
+				return p.Value
+			}
+		}
+		return ""
+	}
 	switch a := action.(type) {
 	case plan.CreateChild:
-		of := func(pairs []plan.Pair, key string) string {
-			for _, p := range pairs {
-				if p.Key == key {
-					return p.Value
-				}
-			}
-			return ""
-		}
 		return append(runs, rollout.Run{Kind: a.Kind, Name: a.Name, UID: "new-" + a.Name, Version: "1", Created: now.Truncate(time.Second),
 			Hash: of(a.Labels, v1alpha1.LabelPodTemplateHash), Key: of(a.Annotations, v1alpha1.AnnotationRunKey)})
 	case plan.EndChild:
 		for i := range runs {
 			if runs[i].Kind == a.Ref.Kind && runs[i].Name == a.Ref.Name {
 				runs[i].Ending = true
+			}
+		}
+	case plan.MarkChild:
+		for i := range runs {
+			if runs[i].Kind == a.Ref.Kind && runs[i].Name == a.Ref.Name {
+				runs[i].Routed = slices.DeleteFunc(strings.Split(of(a.Annotations, v1alpha1.AnnotationRouted), ","), func(s string) bool { return s == "" })
 			}
 		}
 	case plan.DeleteChild:

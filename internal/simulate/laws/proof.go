@@ -78,7 +78,7 @@ func (j *Judge) heardAttempt(ro *v1alpha1.Rollout) {
 
 func asksForProof(ro *v1alpha1.Rollout) bool {
 	c := ro.Spec.Strategy.Canary
-	return c != nil && (c.Analysis != nil || slices.ContainsFunc(c.Steps, func(s v1alpha1.CanaryStep) bool { return s.Analysis != nil }))
+	return c != nil && (c.Analysis != nil || slices.ContainsFunc(c.Steps, func(s v1alpha1.CanaryStep) bool { return s.Analysis != nil || s.Experiment != nil }))
 }
 
 // gates judges a new status of ours: every gate that it went through had its pass.

@@ -16,13 +16,14 @@ import (
 // JudgeRoute compares an object of a router before and after one write of ours.
 // It knows no router: weights, the hash label of a subset, our annotations and
 // whole entries of lists that lead to the canary alone may change, and nothing
-// else. Objects that the rollout owns are its own.
-func JudgeRoute(ro *v1alpha1.Rollout, before, after *unstructured.Unstructured) string {
+// else. Objects that the rollout owns are its own, and so are entries that lead to
+// one of the trials, the Services of its experiments.
+func JudgeRoute(ro *v1alpha1.Rollout, before, after *unstructured.Unstructured, trials ...string) string {
 	if router.Controls(ro, before) {
 		return ""
 	}
 	canary, stable := rollout.Services(ro)
-	s := stripper{canary: canary, stable: stable, managed: router.Managed(ro)}
+	s := stripper{canary: canary, stable: stable, managed: router.Managed(ro), trials: trials}
 	b, a := s.strip(before.Object, "").(map[string]any), s.strip(after.Object, "").(map[string]any)
 	for _, m := range []map[string]any{b, a} {
 		delete(m, "status")
@@ -49,6 +50,7 @@ func JudgeRoute(ro *v1alpha1.Rollout, before, after *unstructured.Unstructured) 
 type stripper struct {
 	canary, stable string
 	managed        []string
+	trials         []string
 }
 
 func (s stripper) strip(v any, key string) any {
@@ -83,14 +85,16 @@ func hollow(v any) bool {
 	return ok && len(m) == 0
 }
 
-// ours tells that an entry of a list is a managed route.
+// ours tells that an entry of a list is a managed route, or leads to an experiment.
 func (s stripper) ours(x any) bool {
 	m, ok := x.(map[string]any)
 	if !ok {
 		return false
 	}
 	name, _ := m["name"].(string)
-	return slices.Contains(s.managed, name)
+	to, _ := m["destination"].(map[string]any)
+	host, _ := to["host"].(string)
+	return slices.Contains(s.managed, name) || slices.Contains(s.trials, name) || slices.Contains(s.trials, host)
 }
 
 // difference is the first place at which two trees differ.

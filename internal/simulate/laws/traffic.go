@@ -195,7 +195,7 @@ func (j *Judge) wroteRoute(p *Pass, before, after client.Object) {
 	a, _ := after.(*unstructured.Unstructured)
 	ro := p.Observed.Rollout
 	if b != nil && a != nil {
-		j.check(Owned, p.Key, JudgeRoute(ro, b, a))
+		j.check(Owned, p.Key, JudgeRoute(ro, b, a, j.tried.of(ro)...))
 	}
 	of := a
 	if of == nil {
@@ -379,6 +379,7 @@ func (j *Judge) Flowed(ro *v1alpha1.Rollout, flows []dataplane.Flow) {
 	}
 	for i := range flows {
 		e := &flows[i].Entrance
+		j.flowedTo(key, &flows[i])
 		for _, hash := range []string{e.Canary, e.Stable} {
 			if _, named := sends(e, hash); !named || flows[i].Slow {
 				continue

@@ -336,6 +336,7 @@ func (j *Judge) recorded(p *Pass, before, after *v1alpha1.Rollout) {
 	j.observedWeights(p, before, after)
 	if p.Observed != nil {
 		j.gates(p, before, after)
+		j.experimentGates(p, before, after)
 	}
 	if p.Observed != nil && a.HPAReplicas != b.HPAReplicas && a.HPAReplicas > AllowanceOf(p.Observed.Rollout).Replicas {
 		j.check(Scaling, p.Key, fmt.Sprintf("the scale subresource tells of %d pods where %d are wanted", a.HPAReplicas, AllowanceOf(p.Observed.Rollout).Replicas))

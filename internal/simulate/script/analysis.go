@@ -211,10 +211,17 @@ type endRun struct {
 
 func (endRun) needs(n *Needs) { n.Metrics = true }
 
-// readTerminate reads: terminate run USE.
+// readTerminate reads: terminate run USE, or terminate experiment [NAME].
 func readTerminate(_ *parser, w *words) (action, error) {
+	if w.accept("experiment") {
+		name := ""
+		if !w.done() {
+			name, _ = w.next("")
+		}
+		return endTrial{name: name}, nil
+	}
 	if !w.accept("run") {
-		return nil, errors.New("write: terminate run step|background")
+		return nil, errors.New("write: terminate run step|background or terminate experiment [NAME]")
 	}
 	use, err := readUse(w)
 	return endRun{use: use}, err
@@ -325,6 +332,10 @@ func (r *Runner) stepAnalysed(ctx context.Context, do action) (bool, error) {
 		return true, r.measure(ctx, a)
 	case endRun:
 		return true, r.endRun(ctx, a)
+	case tryOut:
+		return true, r.World.Client().Create(ctx, a.build(r.Namespace))
+	case endTrial:
+		return true, r.endTrial(ctx, a)
 	}
 	return false, nil
 }

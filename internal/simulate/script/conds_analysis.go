@@ -18,6 +18,9 @@ func analysedConditions() map[string]func(*words) (seeing, error) {
 		"run":      readRun,
 		"runs":     readRuns,
 		"measured": readMeasured,
+
+		"experiment":  readTried,
+		"experiments": readTrials,
 	}
 }
 

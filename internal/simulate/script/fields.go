@@ -29,10 +29,9 @@ type setting struct {
 // settings reads the value of each field that a script can set.
 func settings() map[string]func(*words) (func(*v1alpha1.Rollout), error) {
 	all := map[string]func(*words) (func(*v1alpha1.Rollout), error){
-		"replicas": number32(func(r *v1alpha1.Rollout, n int32) { r.Spec.Replicas = &n }),
-		"image": text(func(r *v1alpha1.Rollout, s string) {
-			r.Spec.Template.Spec.Containers = []corev1.Container{{Name: "app", Image: s}}
-		}),
+		"replicas":       number32(func(r *v1alpha1.Rollout, n int32) { r.Spec.Replicas = &n }),
+		"image":          text(keepPorts),
+		"port":           portSetting,
 		"maxSurge":       amount(func(r *v1alpha1.Rollout, v intstr.IntOrString) { canary(r).MaxSurge = &v }),
 		"maxUnavailable": amount(func(r *v1alpha1.Rollout, v intstr.IntOrString) { canary(r).MaxUnavailable = &v }),
 		"steps":          readSteps,
@@ -145,13 +144,19 @@ func readSteps(w *words) (func(*v1alpha1.Rollout), error) {
 				return nil, err
 			}
 			steps = append(steps, v1alpha1.CanaryStep{Analysis: &a})
+		case "experiment":
+			t := &trial{}
+			if err := t.read(w); err != nil {
+				return nil, err
+			}
+			steps = append(steps, t.step())
 		default:
 			step, known, err := routedStep(word, w)
 			if err != nil {
 				return nil, err
 			}
 			if !known {
-				return nil, fmt.Errorf("%q is no step; steps are setWeight N, pause [DURATION], analysis TEMPLATES, setCanaryScale N|N%%|match, setHeaderRoute NAME [HEADER=VALUE] and setMirrorRoute NAME [N%%]", word)
+				return nil, fmt.Errorf("%q is no step; steps are setWeight N, pause [DURATION], analysis TEMPLATES, experiment NAME=stable|canary ..., setCanaryScale N|N%%|match, setHeaderRoute NAME [HEADER=VALUE] and setMirrorRoute NAME [N%%]", word)
 			}
 			steps = append(steps, step)
 		}

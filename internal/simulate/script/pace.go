@@ -74,6 +74,9 @@ func (p Pace) action(do action) action {
 	case template:
 		a.pace = &p
 		return a
+	case tryOut:
+		a.pace = &p
+		return a
 	case measure:
 		a.answers = slices.Clone(a.answers)
 		for i := range a.answers {
@@ -137,6 +140,9 @@ func (p Pace) steps(r *v1alpha1.Rollout) {
 	c.Steps = slices.Clone(c.Steps) // those of a script are shared by all its runs
 	for i := range c.Steps {
 		step := &c.Steps[i]
+		if step.Experiment != nil {
+			step.Experiment = p.experimentStep(step.Experiment)
+		}
 		if step.Pause == nil || step.Pause.Duration == nil {
 			continue
 		}

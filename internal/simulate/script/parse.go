@@ -171,6 +171,7 @@ func statements() map[string]reader {
 		"template":         readTemplate(false),
 		"cluster-template": readTemplate(true),
 		"metric":           readMetric,
+		"experiment":       readExperiment,
 		"terminate":        readTerminate,
 		"delete":           readDelete,
 	}

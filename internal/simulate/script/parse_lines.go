@@ -225,6 +225,8 @@ func readDelete(_ *parser, w *words) (action, error) {
 	case what == "run":
 		use, err := readUse(w)
 		return endRun{use: use, del: true}, err
+	case what == "experiment":
+		return endTrial{del: true, pods: w.accept("pods")}, nil
 	case what == "set":
 		r, err := w.revision()
 		return meddle{verb: "delete set", revision: r}, err

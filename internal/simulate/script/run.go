@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -170,8 +171,11 @@ func (r *Runner) step(ctx context.Context, do action) error {
 // state reads the subject; a rollout that is gone is a state too.
 func (r *Runner) state(ctx context.Context) (State, error) {
 	st, err := r.look(ctx)
-	if err != nil && apierrors.IsNotFound(err) {
-		return State{}, nil
+	if st.Rollout == nil || err != nil && apierrors.IsNotFound(err) {
+		list := func(into client.ObjectList, opts ...client.ListOption) error {
+			return r.World.Client().List(ctx, into, opts...)
+		}
+		return r.withRoutes(ctx, State{namespace: r.Namespace, later: list}), nil
 	}
 	if err != nil {
 		return st, err
@@ -207,7 +211,7 @@ func (r *Runner) withRoutes(ctx context.Context, st State) State {
 // unseen gives the first condition that does not hold, and what holds instead.
 func unseen(st *State, conds []cond) (cond, string, bool) {
 	for _, c := range conds {
-		if st.Rollout == nil && c.text != "gone" {
+		if st.Rollout == nil && c.text != "gone" && !strings.HasPrefix(strings.TrimPrefix(c.text, "no "), "experiment ") {
 			return c, "the rollout does not exist", true
 		}
 		if ok, is := c.see(st); !ok {

@@ -33,6 +33,7 @@ type State struct {
 	share func(hash string) float64
 	read  func(name string, into client.Object) error
 
+	namespace string
 	// later lists sets, pods or runs once they are asked for; noSets, noPods and
 	// noRuns tell that they have not been.
 	later          func(client.ObjectList, ...client.ListOption) error
@@ -74,7 +75,7 @@ func look(ctx context.Context, r client.Reader, namespace, name string) (State, 
 // asked for.
 func later(ctx context.Context, r client.Reader, ro *v1alpha1.Rollout) State {
 	list := func(into client.ObjectList, opts ...client.ListOption) error { return r.List(ctx, into, opts...) }
-	return State{Rollout: ro, later: list, noSets: true, noPods: true, noRuns: true}
+	return State{Rollout: ro, namespace: ro.Namespace, later: list, noSets: true, noPods: true, noRuns: true}
 }
 
 func (s *State) sets() []appsv1.ReplicaSet {
@@ -108,7 +109,7 @@ func (s *State) list(into client.ObjectList) {
 func (s *State) readSets() {
 	var sets appsv1.ReplicaSetList
 	s.list(&sets)
-	s.Sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return s.Labels[v1alpha1.LabelPodTemplateHash] == "" })
+	s.Sets = slices.DeleteFunc(sets.Items, func(s appsv1.ReplicaSet) bool { return s.Labels[v1alpha1.LabelPodTemplateHash] == "" || tried(&s) })
 	slices.SortStableFunc(s.Sets, func(a, b appsv1.ReplicaSet) int {
 		if c := a.CreationTimestamp.Compare(b.CreationTimestamp.Time); c != 0 {
 			return c
@@ -120,7 +121,13 @@ func (s *State) readSets() {
 func (s *State) readPods() {
 	var pods corev1.PodList
 	s.list(&pods)
-	s.Pods = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
+	s.Pods = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || tried(&p) })
+}
+
+// tried tells of what belongs to an experiment, which may have the labels of the
+// release.
+func tried(o client.Object) bool {
+	return o.GetAnnotations()[v1alpha1.AnnotationExperimentTemplate] != ""
 }
 
 // Phase is the phase as a client must read it.
