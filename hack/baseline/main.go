@@ -1,5 +1,7 @@
 // Baseline measures releases on a real API server: how many writes one takes, by
-// kind of object, and how long an abort takes until the last pod is ordered.
+// kind of object, and how long an abort takes until the last pod is ordered. With
+// the argument "analysis" it measures analyses: how late measurements are, what
+// they cost, and how long a failing one takes to the last weight.
 //
 // Law: it only measures. The controller is the built program with the rights of
 // an installation, on a cluster of its own (run it by bin/sluice-cluster up --).
@@ -60,11 +62,16 @@ func run(ctx context.Context) error {
 		return err
 	}
 	defer os.Remove(log.Name())
-	metrics, end, err := startController(ctx, kubeconfig, log)
+	b := &bench{client: c}
+	end, err := b.startController(ctx, kubeconfig, log)
 	if err != nil {
 		return err
 	}
-	err = measure(ctx, &bench{client: c, metrics: metrics})
+	if len(os.Args) > 1 && os.Args[1] == "analysis" {
+		err = analyses(ctx, b)
+	} else {
+		err = measure(ctx, b)
+	}
 	end()
 	if err != nil {
 		text, _ := os.ReadFile(log.Name())
@@ -90,7 +97,7 @@ func connect(kubeconfig string) (client.WithWatch, error) {
 
 // startController runs the controller with its metrics on a port that follows from
 // the process, so that several measurements can run side by side.
-func startController(ctx context.Context, kubeconfig string, log *os.File) (metrics string, end func(), err error) {
+func (b *bench) startController(ctx context.Context, kubeconfig string, log *os.File) (end func(), err error) {
 	port := 20000 + os.Getpid()%10000
 	c := exec.CommandContext(ctx, filepath.Join("bin", "rollouts-controller"), "--kubeconfig", kubeconfig, "--as", install.User,
 		"--metricsPort", strconv.Itoa(port), "--healthzPort", "0")
@@ -99,9 +106,10 @@ func startController(ctx context.Context, kubeconfig string, log *os.File) (metr
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
 	c.WaitDelay = 20 * time.Second
 	if err := c.Start(); err != nil {
-		return "", nil, fmt.Errorf("%w (make build builds it)", err)
+		return nil, fmt.Errorf("%w (make build builds it)", err)
 	}
-	return fmt.Sprintf("http://127.0.0.1:%d/metrics", port), func() {
+	b.pid, b.metrics = c.Process.Pid, fmt.Sprintf("http://127.0.0.1:%d/metrics", port)
+	return func() {
 		_ = c.Process.Signal(syscall.SIGTERM)
 		_ = c.Wait()
 	}, nil

@@ -26,6 +26,8 @@ import (
 type bench struct {
 	client  client.WithWatch
 	metrics string
+	// pid is the controller's process.
+	pid int
 }
 
 const replicas = 4

@@ -137,7 +137,7 @@ func (b *bench) aborts(ctx context.Context) error {
 		}
 		took = append(took, t)
 	}
-	read, write, err := b.roundTrips(ctx)
+	read, write, err := b.roundTrips(ctx, "idle-0")
 	if err != nil {
 		return err
 	}
@@ -170,12 +170,12 @@ func (b *bench) abortOnce(ctx context.Context) (time.Duration, error) {
 }
 
 // roundTrips gives the medians of reads and of writes of one small object.
-func (b *bench) roundTrips(ctx context.Context) (read, write time.Duration, err error) {
+func (b *bench) roundTrips(ctx context.Context, name string) (read, write time.Duration, err error) {
 	var reads, writes []time.Duration
 	ro := &v1alpha1.Rollout{}
 	for i := range trips {
 		began := time.Now()
-		if err := b.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: "idle-0"}, ro); err != nil {
+		if err := b.client.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, ro); err != nil {
 			return 0, 0, err
 		}
 		reads = append(reads, time.Since(began))
