@@ -23,8 +23,8 @@ type Commanding interface {
 
 // Command is a user's command.
 type Command struct {
-	// Verb is one of abort, retry, promote, promote full, skip, pause, resume,
-	// scale, restart and undo.
+	// Verb is one of abort, retry, promote, promote full, unpause, skip, pause,
+	// resume, scale, restart and undo.
 	Verb string
 	// Arg is a revision, a step or a size; -1 for none.
 	Arg int
@@ -55,6 +55,8 @@ func (r *Runner) command(ctx context.Context, c command) error {
 		return r.promote(ctx, &st)
 	case "promote full":
 		return r.promoteFull(ctx, &st)
+	case "unpause":
+		return r.status(ctx, st.Rollout, map[string]any{"pauseConditions": nil})
 	case "skip":
 		return r.skip(ctx, &st, c.arg)
 	case "pause":
@@ -99,7 +101,13 @@ func (r *Runner) promote(ctx context.Context, st *State) error {
 			return err
 		}
 	}
-	if len(st.Rollout.Status.PauseConditions) > 0 {
+	status := &st.Rollout.Status
+	if run := status.Canary.CurrentStepAnalysisRunStatus; run != nil && run.Status == v1alpha1.AnalysisPhaseInconclusive &&
+		len(status.PauseConditions) > 0 && status.ControllerPause && status.CurrentStepIndex != nil {
+		// Existing clients take a person's word for the pass that is missing.
+		return r.status(ctx, st.Rollout, map[string]any{"pauseConditions": nil, "controllerPause": false, "currentStepIndex": *status.CurrentStepIndex + 1})
+	}
+	if len(status.PauseConditions) > 0 {
 		return r.status(ctx, st.Rollout, map[string]any{"pauseConditions": nil})
 	}
 	if st.Rollout.Spec.Paused {

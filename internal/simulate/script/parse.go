@@ -175,7 +175,7 @@ func statements() map[string]reader {
 		"terminate":        readTerminate,
 		"delete":           readDelete,
 	}
-	for _, verb := range []string{"promote", "abort", "retry", "pause", "resume", "restart", "undo", "skip"} {
+	for _, verb := range []string{"promote", "abort", "retry", "pause", "resume", "restart", "undo", "skip", "unpause"} {
 		m[verb] = readCommand(verb)
 	}
 	return m
