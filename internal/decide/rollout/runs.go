@@ -209,12 +209,13 @@ func cleared(v *view, r *record) bool {
 	return r.passed(Place{Use: v1alpha1.RunBackground})
 }
 
-// judging tells that the release waits for a run that is there: the run has
-// limits of its own, so the progress deadline does not count meanwhile.
+// judging tells that the release waits for a run that has begun: the run has
+// limits of its own, so the progress deadline does not count meanwhile. One that
+// nobody works on has none.
 func judging(v *view, r *record) bool {
 	for _, p := range needed(v, r) {
 		x := r.run(p)
-		if x == nil || x.Phase.Completed() || v.runOf(x) == nil {
+		if x == nil || x.Phase == "" || x.Phase.Completed() || v.runOf(x) == nil {
 			continue
 		}
 		if p.Use != v1alpha1.RunBackground || r.StepIndex >= v.stepCount() && v.gates(p.Use) {
