@@ -220,8 +220,8 @@ func (j *Judge) wroteRun(p *Pass, r *store.Request, before, after client.Object)
 // consequence in the same pass.
 func JudgeVeto(o *rollout.Observed, next *v1alpha1.RolloutStatus) string {
 	r, n := o.Rollout.Status.Progress, next.Progress
-	if r == nil || n == nil || r.PodHash != n.PodHash || r.Attempt != n.Attempt {
-		return ""
+	if r == nil || n == nil || r.PodHash != n.PodHash || r.Attempt != n.Attempt || len(o.Problems) > 0 {
+		return "" // a spec that is not in order is not acted upon at all
 	}
 	held := slices.ContainsFunc(next.PauseConditions, func(p v1alpha1.PauseCondition) bool { return p.Reason != v1alpha1.PauseReasonCanaryPauseStep })
 	for i := range o.Runs {
