@@ -19,6 +19,7 @@ import (
 var (
 	seeds = flag.Int("seeds", 2000, "how many random runs")
 	from  = flag.Uint64("from", 1, "the first seed")
+	every = flag.Uint64("every", 1, "the distance between seeds: -from 3 -every 16 and -from 12 -every 16 are those with experiments")
 	most  = flag.Int("failures", 3, "how many failures to shrink and print")
 )
 
@@ -26,12 +27,11 @@ var (
 // laws, each seed twice.
 func TestProperty(t *testing.T) {
 	var next atomic.Uint64
-	next.Store(*from)
+	next.Store(0)
 	runs := *seeds
 	if testing.Short() {
 		runs = min(runs, 200)
 	}
-	end := *from + uint64(runs)
 	var mu sync.Mutex
 	byLaw := map[string][]Result{}
 	failed, writes, passes := 0, 0, 0
@@ -40,11 +40,11 @@ func TestProperty(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for {
-				seed := next.Add(1) - 1
-				if seed >= end {
+				n := next.Add(1) - 1
+				if n >= uint64(runs) {
 					return
 				}
-				r := runTwice(seed)
+				r := runTwice(*from + n**every)
 				mu.Lock()
 				writes, passes = writes+r.Wrote, passes+r.Passes
 				if r.Broken != nil {

@@ -76,6 +76,9 @@ type generator struct {
 	images int
 	// analysed tells that analyses judge the releases.
 	analysed bool
+	// tries tells that steps have experiments, weighs that a router can give those a
+	// share.
+	tries, weighs bool
 }
 
 // Generate makes up the lines of a script; a seed always gives the same. Every
@@ -85,13 +88,16 @@ func Generate(seed uint64) []string {
 	if asksProof(seed) {
 		g.proof()
 	}
+	if triesOut(seed) {
+		g.trials()
+	}
 	if seed%2 == 0 {
 		return g.routed()
 	}
 	g.spec()
 	g.add("advance %s", g.pick("1s", "5s", "1m", "20m"))
 	for range 3 + g.IntN(12) {
-		if !g.proofEvent() {
+		if !g.trialEvent() && !g.proofEvent() {
 			g.event()
 		}
 		g.add("advance %s", g.pick("0s", "3ms", "20ms", "100ms", "500ms", "1s", "2s", "5s", "12s", "30s", "2m", "10m"))
@@ -123,7 +129,7 @@ func (g *generator) spec() {
 	}
 	g.add("rollout web")
 	g.add("  replicas %d", []int{0, 1, 1, 2, 3, 3, 4, 5, 6, 8, 10, 12}[g.IntN(12)])
-	g.add("  image app:v1")
+	g.add("  image app:v1%s", g.port())
 	surge, unavailable := g.amount(), g.amount()
 	if (surge == "0" || surge == "0%") && (unavailable == "0" || unavailable == "0%") && !g.chance(10) {
 		surge = "1"
@@ -171,7 +177,7 @@ func (g *generator) stepList() string {
 			out = append(out, g.pick("pause", "pause", "pause 2s", "pause 30s", "pause 2m"))
 		}
 	}
-	return strings.Join(g.withProof(out), ", ")
+	return strings.Join(g.withTrials(g.withProof(out)), ", ")
 }
 
 // event is one thing that somebody does or that goes wrong.

@@ -9,6 +9,9 @@ import (
 // routed makes up a script of a rollout whose traffic is divided by routers.
 func (g *generator) routed() []string {
 	entrances := g.entrances()
+	g.weighs = !slices.ContainsFunc(entrances, func(e string) bool {
+		return !strings.HasPrefix(e, "istio") && !strings.HasPrefix(e, "gateway") && !strings.HasPrefix(e, "smi") && !strings.HasPrefix(e, "subsets")
+	})
 	early := g.chance(85)
 	g.add("service front for web")
 	g.add("service probe for web")
@@ -30,6 +33,7 @@ func (g *generator) routed() []string {
 	g.add("advance %s", g.pick("1s", "5s", "1m", "20m"))
 	for range 3 + g.IntN(12) {
 		switch {
+		case g.trialEvent():
 		case g.proofEvent():
 		case g.chance(25):
 			g.routedEvent(entrances)
@@ -61,7 +65,7 @@ func (g *generator) routedSpec(entrances []string) {
 	all := strings.Join(entrances, ",")
 	g.add("rollout web")
 	g.add("  replicas %d", []int{0, 1, 1, 2, 3, 3, 4, 5, 6, 8, 10, 12}[g.IntN(12)])
-	g.add("  image app:v1")
+	g.add("  image app:v1%s", g.port())
 	surge, unavailable := g.amount(), g.amount()
 	if (surge == "0" || surge == "0%") && (unavailable == "0" || unavailable == "0%") {
 		surge = "1"
@@ -145,7 +149,7 @@ func (g *generator) routedSteps(headers bool) string {
 			out = append(out, g.pick("pause", "pause", "pause 2s", "pause 30s", "pause 2m"))
 		}
 	}
-	return strings.Join(g.withProof(out), ", ")
+	return strings.Join(g.withTrials(g.withProof(out)), ", ")
 }
 
 // routedEvent is what happens to routes and routers.

@@ -303,7 +303,7 @@ func (j *Judge) flowedTo(key types.NamespacedName, flow *dataplane.Flow) {
 		for _, o := range j.store.All(plan.KindReplicaSet) {
 			rs := o.(*appsv1.ReplicaSet)
 			list := j.orders[rs.UID]
-			if rs.Annotations[v1alpha1.AnnotationExperimentName] != "" && rs.Labels[v1alpha1.LabelPodTemplateHash] == svc.Spec.Selector[v1alpha1.LabelPodTemplateHash] &&
+			if owner := metav1.GetControllerOfNoCopy(svc); owner != nil && metav1.GetControllerOfNoCopy(rs) != nil && metav1.GetControllerOfNoCopy(rs).UID == owner.UID && rs.Labels[v1alpha1.LabelPodTemplateHash] == svc.Spec.Selector[v1alpha1.LabelPodTemplateHash] &&
 				*rs.Spec.Replicas == 0 && len(list) > 1 && list[len(list)-1].ours && j.serving(rs) == 0 {
 				j.check(DeadPods, key, fmt.Sprintf("proxy %d of %s sends to %s, whose pods were taken away", flow.Proxy, flow.Name, d.Service))
 			}
