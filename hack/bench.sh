@@ -49,4 +49,12 @@ hack/build-cluster.sh
 go build -o bin/ ./cmd/rollouts-controller
 go build -o bin/sluice-baseline ./hack/baseline
 bin/sluice-cluster up -- bin/sluice-baseline
+
+echo
+echo "bench: analyses on a real API server and a real Prometheus; other work on the machine makes measurements late" >&2
+if [ -x bin/prometheus ] || make --silent --no-print-directory prometheus; then
+  bin/sluice-cluster up --prometheus -- bin/sluice-baseline analysis || missed=1
+else
+  echo "bench: there is no Prometheus, so analyses were not measured"
+fi
 exit "$missed"
