@@ -275,7 +275,7 @@ func advance(v *view, r record) record {
 func step(v *view, r record) record {
 	s := v.steps()[r.StepIndex]
 	if s.Pause == nil {
-		if reached(v, r) && satisfied(&r, s) {
+		if reached(v, r) && satisfied(&r, s) && mayLeave(v, &r) {
 			return completeStep(v, r)
 		}
 		return r
@@ -285,11 +285,19 @@ func step(v *view, r record) record {
 		r.Clock = nil
 		return r
 	}
-	if end, timed := pauseEnd(v, &r); timed && !v.now.Before(end) {
+	if end, timed := pauseEnd(v, &r); timed && !v.now.Before(end) && mayLeave(v, &r) {
 		return completeStep(v, r)
 	}
 	return r
 }
+
+// mayLeave tells that no required pass is missing for what comes after the step:
+// after the last one the canary gets everything, so its weight waits for the pass
+// as the promotion does.
+func mayLeave(v *view, r *record) bool { return !last(v, r) || cleared(v, r) }
+
+// last tells that no step comes after the current one.
+func last(v *view, r *record) bool { return r.StepIndex+1 >= v.stepCount() }
 
 // satisfied tells that a step which asks for proof has its explicit pass.
 func satisfied(r *record, s v1alpha1.CanaryStep) bool {

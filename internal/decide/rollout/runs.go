@@ -218,7 +218,7 @@ func judging(v *view, r *record) bool {
 		if x == nil || x.Phase == "" || x.Phase.Completed() || v.runOf(x) == nil {
 			continue
 		}
-		if p.Use != v1alpha1.RunBackground || r.StepIndex >= v.stepCount() && v.gates(p.Use) {
+		if p.Use != v1alpha1.RunBackground || last(v, r) && v.gates(p.Use) {
 			return true
 		}
 	}

@@ -107,8 +107,11 @@ func oneVerdict(t *testing.T, use string, onFailure v1alpha1.FailureAction, phas
 		got = "promoted"
 	case st.Abort:
 		got = "aborted"
-	case st.Phase == v1alpha1.RolloutPhasePaused:
+	case st.Phase == v1alpha1.RolloutPhasePaused && st.Message != string(v1alpha1.PauseReasonCanaryPauseStep):
 		got = "paused " + st.Message
+	}
+	if got == "waiting" && w.set("web-v2").Spec > 1 {
+		t.Errorf("%d pods of the new revision without a pass", w.set("web-v2").Spec)
 	}
 	if got != want {
 		t.Errorf("the release is %s, want %s; %s: %s; runs %+v", got, want, st.Phase, st.Message, st.Progress.Runs)

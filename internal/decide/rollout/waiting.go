@@ -94,7 +94,11 @@ func waitingPause(v *view, r *record) *plan.Waiting {
 	}
 	w := &plan.Waiting{Since: r.Pauses[0].StartTime.Time, On: &plan.Ref{Kind: plan.KindRollout, Name: v.ro.Name},
 		Ends: "kubectl argo rollouts promote " + v.ro.Name}
-	if end, timed := pauseEnd(v, r); timed {
+	end, timed := pauseEnd(v, r)
+	if run := waitingRun(v, r); timed && !v.now.Before(end) && run != nil {
+		return run
+	}
+	if timed {
 		w.For = fmt.Sprintf("the pause of step %d/%d to pass", r.StepIndex+1, v.stepCount())
 		w.Ends, w.Until = "its time, or "+w.Ends, end
 		return w
@@ -189,7 +193,7 @@ func wake(v *view, r *record) time.Time {
 	for _, t := range trafficWakes(v, r) {
 		sooner(t)
 	}
-	if end, timed := pauseEnd(v, r); timed && !v.ro.Spec.Paused {
+	if end, timed := pauseEnd(v, r); timed && !v.ro.Spec.Paused && (v.now.Before(end) || mayLeave(v, r)) {
 		sooner(end.Add(time.Second))
 	}
 	if r.Clock != nil && !r.Clock.Exceeded {

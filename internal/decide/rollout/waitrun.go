@@ -31,7 +31,7 @@ func waitingVerdict(v *view, r *record) *plan.Waiting {
 // for.
 func waitingRun(v *view, r *record) *plan.Waiting {
 	for _, p := range needed(v, r) {
-		if p.Use == v1alpha1.RunBackground && (r.StepIndex < v.stepCount() || !v.gates(p.Use)) || r.passed(p) {
+		if p.Use == v1alpha1.RunBackground && (!last(v, r) || !v.gates(p.Use)) || r.passed(p) {
 			continue
 		}
 		kind := kindOf(p.Use)

@@ -196,7 +196,31 @@ func (p *Provider) Resume(ctx context.Context, q metric.Question) verdict.Answer
 	if stuck != "" {
 		return verdict.Answer{Verdict: verdict.Inconclusive, Message: stuck, Metadata: metadata(j)}
 	}
-	return running(j, q.Now.Add(wait(q)), waits)
+	return onItsWay(q, j, pods, waits)
+}
+
+// onItsWay is the answer about a Job that has neither ended nor lost its image.
+func onItsWay(q metric.Question, j *batchv1.Job, pods []corev1.Pod, waits string) verdict.Answer {
+	if age(q) < latestStart || begun(j, pods) {
+		return running(j, q.Now.Add(wait(q)), waits)
+	}
+	text := fmt.Sprintf("no pod of the Job %s/%s has started within %s", j.Namespace, j.Name, latestStart)
+	if waits != "" {
+		text += ": " + waits
+	}
+	return verdict.Answer{Verdict: verdict.Inconclusive, Message: text, Metadata: metadata(j)}
+}
+
+// latestStart is how long a Job may be without a pod that has started. A Job that
+// never runs would hold a release for ever otherwise.
+const latestStart = 10 * time.Minute
+
+// age is how long the measurement has gone on.
+func age(q metric.Question) time.Duration {
+	if q.Running == nil || q.Running.StartedAt == nil {
+		return 0
+	}
+	return max(q.Now.Sub(q.Running.StartedAt.Time), 0)
 }
 
 // judge reads the end of a Job.
@@ -226,11 +250,7 @@ func judge(j *batchv1.Job) (verdict.Answer, bool) {
 // wait grows with the age of the measurement: short Jobs are seen to end at once,
 // and long ones do not cost a question each second.
 func wait(q metric.Question) time.Duration {
-	if q.Running == nil || q.Running.StartedAt == nil {
-		return soonest
-	}
-	age := max(q.Now.Sub(q.Running.StartedAt.Time).Seconds(), 0)
-	return max(time.Duration(math.Sqrt(2*age)*float64(time.Second)).Truncate(time.Second), soonest)
+	return max(time.Duration(math.Sqrt(2*age(q).Seconds())*float64(time.Second)).Truncate(time.Second), soonest)
 }
 
 // Terminate implements metric.Resumer: the Job and its pods go away.

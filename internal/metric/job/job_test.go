@@ -138,3 +138,31 @@ func TestLooksGetRarerWithAge(t *testing.T) {
 		t.Errorf("of unknown age: got %v", got)
 	}
 }
+
+func TestAJobThatNeverStartsEndsTheWait(t *testing.T) {
+	pod := func(p corev1.PodPhase) []corev1.Pod { return []corev1.Pod{{Status: corev1.PodStatus{Phase: p}}} }
+	for name, c := range map[string]struct {
+		age    time.Duration
+		status batchv1.JobStatus
+		pods   []corev1.Pod
+		ends   bool
+	}{
+		"young, without a pod":         {latestStart - time.Second, batchv1.JobStatus{}, nil, false},
+		"old, without a pod":           {latestStart, batchv1.JobStatus{}, nil, true},
+		"old, its pod waits":           {latestStart, batchv1.JobStatus{}, pod(corev1.PodPending), true},
+		"old, its pod runs":            {24 * time.Hour, batchv1.JobStatus{}, pod(corev1.PodRunning), false},
+		"old, a pod is ready":          {24 * time.Hour, batchv1.JobStatus{Ready: new(int32(1))}, nil, false},
+		"old, a pod failed and waits":  {latestStart, batchv1.JobStatus{Failed: 1}, pod(corev1.PodPending), false},
+		"old, its pod has failed once": {latestStart, batchv1.JobStatus{}, pod(corev1.PodFailed), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			now := time.Unix(1_700_000_000, 0)
+			started := metav1.NewTime(now.Add(-c.age))
+			q := metric.Question{Now: now, Running: &v1alpha1.Measurement{StartedAt: &started}}
+			a := onItsWay(q, &batchv1.Job{Status: c.status}, c.pods, "pod x: Unschedulable: no node")
+			if ended := !a.Running; ended != c.ends || ended && (a.Verdict != verdict.Inconclusive || !strings.Contains(a.Message, "Unschedulable")) {
+				t.Errorf("answer %+v", a)
+			}
+		})
+	}
+}

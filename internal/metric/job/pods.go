@@ -33,6 +33,17 @@ func controlled(pod *corev1.Pod, j *batchv1.Job) bool {
 	return false
 }
 
+// begun tells that a pod of the Job has started: then the Job has limits of its
+// own (activeDeadlineSeconds, backoffLimit), or runs as long as its owner wants.
+func begun(j *batchv1.Job, pods []corev1.Pod) bool {
+	if j.Status.Succeeded+j.Status.Failed > 0 || j.Status.Ready != nil && *j.Status.Ready > 0 {
+		return true
+	}
+	return slices.ContainsFunc(pods, func(pod corev1.Pod) bool {
+		return pod.Status.Phase != corev1.PodPending && pod.Status.Phase != ""
+	})
+}
+
 // unpullable are the reasons of a container that cannot get its image.
 func unpullable() []string {
 	return []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}

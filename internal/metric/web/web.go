@@ -98,20 +98,19 @@ func choose(path *jsonpath.JSONPath, text string, document any) (verdict.Sample,
 	if err != nil {
 		return verdict.Sample{}, fmt.Errorf("jsonPath %q: %w", text, err)
 	}
-	for _, matches := range found {
-		for _, match := range matches {
-			value, err := plain(match)
-			if err != nil {
-				return verdict.Sample{}, fmt.Errorf("jsonPath %q: %w", text, err)
-			}
-			encoded, err := json.Marshal(value)
-			if err != nil {
-				return verdict.Sample{}, fmt.Errorf("jsonPath %q: %w", text, err)
-			}
-			return verdict.Sample{Value: value, Text: string(encoded)}, nil
-		}
+	matches := slices.Concat(found...)
+	if len(matches) == 0 {
+		return verdict.Sample{}, fmt.Errorf("jsonPath %q matches nothing in the answer", text)
 	}
-	return verdict.Sample{}, fmt.Errorf("jsonPath %q matches nothing in the answer", text)
+	value, err := plain(matches[0])
+	if err != nil {
+		return verdict.Sample{}, fmt.Errorf("jsonPath %q: %w", text, err)
+	}
+	encoded, err := json.Marshal(value)
+	if err != nil {
+		return verdict.Sample{}, fmt.Errorf("jsonPath %q: %w", text, err)
+	}
+	return verdict.Sample{Value: value, Text: string(encoded)}, nil
 }
 
 // plain is a match as a value.
