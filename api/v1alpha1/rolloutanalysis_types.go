@@ -5,8 +5,8 @@ type RolloutAnalysisBackground struct {
 	RolloutAnalysis `json:",inline"`
 	// Index of the step at which it starts. Default 0.
 	StartingStep *int32 `json:"startingStep,omitempty"`
-	// Holds the promotion until this analysis has passed. Default false: it can
-	// only veto.
+	// Holds the end of the last step, and the promotion, until this analysis has
+	// passed. Default false: it can only veto.
 	RequirePass bool `json:"requirePass,omitempty"`
 }
 
