@@ -85,6 +85,9 @@ func judgeAborted(e End, found func(Law, string, ...any)) {
 	if stable == nil || stable.Status.AvailableReplicas < want {
 		return
 	}
+	if !st.Abort && st.Progress != nil && st.Progress.Invalid {
+		return // a retry was asked for, and waits for the spec to be in order
+	}
 	for i := range e.Sets {
 		if rs := &e.Sets[i]; rs != stable && *rs.Spec.Replicas != 0 && !keptForGood(e.Rollout, rs) {
 			found(Abort, "aborted with stable whole, and %s still has %d pods ordered", rs.Name, *rs.Spec.Replicas)
