@@ -481,6 +481,27 @@ func TestTheDelayOfRoutesHolds(t *testing.T) {
 	w.clean()
 }
 
+func TestPodsStayWhileRoutesMayNameTheirService(t *testing.T) {
+	w := newWorld(t, template("a", 1), template("b", 1))
+	yes := true
+	w.e.OwnerReferences = []metav1.OwnerReference{{Kind: v1alpha1.KindRollout, Name: "web", UID: "r", Controller: &yes}}
+	w.e.Spec.Templates[0].Service = &v1alpha1.TemplateService{}
+	w.settle()
+	w.e.Annotations = map[string]string{v1alpha1.AnnotationRouted: "exp-a"}
+	w.e.Spec.Terminate = true
+	w.later(time.Hour)
+	w.expect("Successful a:Successful b:Successful exp-a=1 exp-b=1 svc/exp-a")
+	w.e.Status = v1alpha1.ExperimentStatus{} // nor does a lost record let go of them
+	w.later(time.Hour)
+	w.expect("Successful a:Successful b:Successful exp-a=1 exp-b=1 svc/exp-a")
+	w.e.Annotations = nil
+	w.later(time.Second)
+	w.expect("Successful a:Successful b:Successful exp-a=1 exp-b=1 svc/exp-a")
+	w.later(31 * time.Second)
+	w.expect("Successful a:Successful b:Successful")
+	w.clean()
+}
+
 func TestChangesOfTheSpec(t *testing.T) {
 	w := newWorld(t, template("a", 1), template("b", 1))
 	w.settle()

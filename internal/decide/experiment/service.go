@@ -31,7 +31,13 @@ func (d *decision) service(t *v1alpha1.TemplateSpec, s *v1alpha1.TemplateStatus,
 	wished := ports(t)
 	switch {
 	case want == 0:
-		d.keep[s.ServiceName] = true // there are pods behind it
+		// There are pods behind it, also where a wiped status names it no longer.
+		if t.Service != nil && s.ServiceName == "" {
+			if name, svc, _ := d.chosen(t, s, set); svc.Ours {
+				s.ServiceName = name
+			}
+		}
+		d.keep[s.ServiceName] = true
 		return true, "", ""
 	case t.Service == nil || len(wished) == 0:
 		s.ServiceName = ""

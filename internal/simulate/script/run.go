@@ -186,6 +186,9 @@ func (r *Runner) state(ctx context.Context) (State, error) {
 
 func (r *Runner) look(ctx context.Context) (State, error) {
 	w, ok := r.World.(Peeking)
+	if r.name == "" {
+		return State{}, nil // a script of an experiment alone has no rollout
+	}
 	if !ok {
 		st, err := look(ctx, r.World.Client(), r.Namespace, r.name)
 		return r.withRoutes(ctx, st), err
