@@ -1,7 +1,7 @@
 package simulate
 
 import (
-	"net/url"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -21,11 +21,7 @@ func (i *instance) counter() *provider.Asker {
 	return i.w.providers.Counter(func(ro types.NamespacedName) {
 		i.due(work{plan.KindRollout, ro}, i.w.line.Now().Add(queueDelay))
 	}, func(ro types.NamespacedName, address string) float64 {
-		u, err := url.Parse(address)
-		if err != nil {
-			return 0
-		}
-		window, err := time.ParseDuration(u.Query().Get("window"))
+		window, err := time.ParseDuration(valueIn(address, "window"))
 		if err != nil {
 			return 0
 		}
@@ -34,10 +30,17 @@ func (i *instance) counter() *provider.Asker {
 			return 0
 		}
 		for _, s := range dataplane.Shares(i.w.plane.Flows(r)) {
-			if s.Hash == u.Query().Get("hash") {
+			if s.Hash == valueIn(address, "hash") {
 				return s.Percent / 100 * requestRate * window.Seconds()
 			}
 		}
 		return 0
 	})
+}
+
+// valueIn is a value of an address: what stands behind NAME= there.
+func valueIn(address, name string) string {
+	_, rest, _ := strings.Cut(address, name+"=")
+	value, _, _ := strings.Cut(rest, "&")
+	return value
 }
