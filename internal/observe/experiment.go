@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
-	"github.com/sluice-project/sluice/internal/decide/analysis"
 	"github.com/sluice-project/sluice/internal/decide/experiment"
 )
 
@@ -247,21 +246,10 @@ func (v view) analysesOf(ctx context.Context, o *experiment.Observed) error {
 	o.Analyses = map[string]experiment.AnalysisSource{}
 	for i := range e.Spec.Analyses {
 		a := &e.Spec.Analyses[i]
-		var failure error
-		var unread []analysis.Problem
-		refs := []v1alpha1.AnalysisTemplateRef{{TemplateName: a.TemplateName, ClusterScope: a.ClusterScope}}
-		m, problems := analysis.Merge(refs, func(name string, cluster bool) (*v1alpha1.AnalysisTemplateSpec, bool) {
-			n := templateName{name, cluster}
-			t, err := v.template(ctx, e.Namespace, n)
-			failure, unread = errors.Join(failure, err), append(unread, n.unread(t)...)
-			return t.spec, t.spec != nil
-		})
-		problems = append(problems, unread...)
-		if failure != nil {
-			return failure
-		}
-		if len(problems) == 0 {
-			problems = m.Check(refs, nil)
+		m, problems, err := v.together(ctx, e.Namespace, []v1alpha1.AnalysisTemplateRef{{TemplateName: a.TemplateName, ClusterScope: a.ClusterScope}},
+			map[templateName]string{})
+		if err != nil {
+			return err
 		}
 		o.Analyses[a.Name] = experiment.AnalysisSource{Merged: m, Problems: problems}
 	}

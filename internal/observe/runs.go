@@ -3,6 +3,7 @@ package observe
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -260,25 +261,30 @@ func (n templateName) unread(t template) []analysis.Problem {
 	return out
 }
 
+// together is what templates come to, with what is wrong with them. The versions
+// that were read are noted, empty for what is not there.
+func (v view) together(ctx context.Context, namespace string, refs []v1alpha1.AnalysisTemplateRef, versions map[templateName]string) (*analysis.Merged, []analysis.Problem, error) {
+	var failure error
+	var unread []analysis.Problem
+	m, problems := analysis.Merge(refs, func(name string, cluster bool) (*v1alpha1.AnalysisTemplateSpec, bool) {
+		n := templateName{name, cluster}
+		t, err := v.template(ctx, namespace, n)
+		failure, versions[n] = errors.Join(failure, err), t.version
+		unread = append(unread, n.unread(t)...)
+		return t.spec, t.spec != nil
+	})
+	if problems = append(problems, unread...); len(problems) == 0 {
+		problems = m.Check(refs, nil)
+	}
+	return m, problems, failure
+}
+
 func (v view) merge(ctx context.Context, ro *v1alpha1.Rollout, list []asked) (*merged, error) {
 	out := &merged{generation: ro.Generation, versions: map[templateName]string{}, templates: map[rollout.Place]*analysis.Merged{}}
 	var failure error
 	for _, p := range list {
-		var unread []analysis.Problem
-		together, problems := analysis.Merge(p.refs, func(name string, cluster bool) (*v1alpha1.AnalysisTemplateSpec, bool) {
-			n := templateName{name, cluster}
-			t, err := v.template(ctx, ro.Namespace, n)
-			if err != nil && failure == nil {
-				failure = err
-			}
-			out.versions[n] = t.version
-			unread = append(unread, n.unread(t)...)
-			return t.spec, t.spec != nil
-		})
-		problems = append(problems, unread...)
-		if len(problems) == 0 {
-			problems = together.Check(p.refs, nil)
-		}
+		together, problems, err := v.together(ctx, ro.Namespace, p.refs, out.versions)
+		failure = errors.Join(failure, err)
 		if p.gate && len(problems) == 0 {
 			problems = together.Finite()
 		}

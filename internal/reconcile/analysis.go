@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -75,7 +73,7 @@ func (l *Analysis) Run(ctx context.Context, key types.NamespacedName, now time.T
 	}
 	o := analysis.Observed{Run: run, Compile: l.conditions.compile}
 	o.Answers, o.Asking = l.Asker.Look(key, string(run.UID))
-	p, err := l.decide(o, now)
+	p, err := safely("AnalysisRun", key, func() analysis.Plan { return analysis.Decide(o, now) })
 	switch {
 	case err != nil:
 		out = Outcome{Err: err, Panic: true, Wake: now.Add(l.failures.next(key, panicked))}
@@ -121,15 +119,6 @@ func (l *Analysis) read(ctx context.Context, key types.NamespacedName, now time.
 		return nil, Outcome{Err: err, Class: act.Transient, Wake: now.Add(l.failures.next(key, unread))}
 	}
 	return run, Outcome{}
-}
-
-func (l *Analysis) decide(o analysis.Observed, now time.Time) (p analysis.Plan, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("deciding about AnalysisRun %s/%s panicked: %v\n%s", o.Run.Namespace, o.Run.Name, r, debug.Stack())
-		}
-	}()
-	return analysis.Decide(o, now), nil
 }
 
 // act writes what was decided, then asks what is to be asked: a question rests on

@@ -2,13 +2,9 @@ package reconcile
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -42,14 +38,14 @@ type Experiments struct {
 func (l *Experiments) Experiment(ctx context.Context, key types.NamespacedName, now time.Time) Outcome {
 	o, err := l.look(ctx, key, now)
 	if err != nil {
-		return l.done(key, nil, nil, l.unseen(key, err, now))
+		return l.done(key, nil, nil, l.failures.unseen(key, err, now), now)
 	}
 	if f := l.failures.last(key); f != nil {
 		o.Failure = &experiment.Failure{Verb: f.Verb, Target: f.Target, Message: f.Message, Since: f.Since, Count: f.Count}
 	}
 	p, err := l.decide(*o, now)
 	if err != nil {
-		return l.done(key, o, nil, Outcome{Err: err, Panic: true, Wake: now.Add(l.failures.next(key, panicked))})
+		return l.done(key, o, nil, Outcome{Err: err, Panic: true, Wake: now.Add(l.failures.next(key, panicked))}, now)
 	}
 	out := Outcome{Wake: p.Wake}
 	switch {
@@ -58,7 +54,7 @@ func (l *Experiments) Experiment(ctx context.Context, key types.NamespacedName, 
 	case !out.Wake.IsZero() && out.Wake.Before(now.Add(observeEvery)):
 		out.Wake = now.Add(observeEvery)
 	}
-	return l.done(key, o, &p, out)
+	return l.done(key, o, &p, out, now)
 }
 
 func (l *Experiments) look(ctx context.Context, key types.NamespacedName, now time.Time) (*experiment.Observed, error) {
@@ -67,28 +63,13 @@ func (l *Experiments) look(ctx context.Context, key types.NamespacedName, now ti
 	return l.Source.Look(ctx, key, now)
 }
 
-// unseen is the outcome of a pass that could not observe.
-func (l *Experiments) unseen(key types.NamespacedName, err error, now time.Time) Outcome {
-	switch {
-	case apierrors.IsNotFound(err):
-		l.failures.forget(key)
-		return Outcome{Gone: true}
-	case errors.Is(err, observe.ErrStale):
-		return Outcome{Stale: true, Wake: now.Add(staleWait)}
+func (l *Experiments) decide(o experiment.Observed, now time.Time) (ExperimentPlan, error) {
+	decide := l.Decide
+	if decide == nil {
+		decide = experiment.Decide
 	}
-	return Outcome{Err: err, Class: act.Transient, Wake: now.Add(l.failures.next(key, unread))}
-}
-
-func (l *Experiments) decide(o experiment.Observed, now time.Time) (p ExperimentPlan, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("deciding about Experiment %s/%s panicked: %v\n%s", o.Experiment.Namespace, o.Experiment.Name, r, debug.Stack())
-		}
-	}()
-	if l.Decide != nil {
-		return l.Decide(o, now), nil
-	}
-	return experiment.Decide(o, now), nil
+	key := types.NamespacedName{Namespace: o.Experiment.Namespace, Name: o.Experiment.Name}
+	return safely("Experiment", key, func() ExperimentPlan { return decide(o, now) })
 }
 
 // act performs the plan and sets what came of it.
@@ -102,17 +83,11 @@ func (l *Experiments) act(ctx context.Context, key types.NamespacedName, o *expe
 	out.Wake = now.Add(l.failures.failed(key, done, now))
 }
 
-func (l *Experiments) done(key types.NamespacedName, o *experiment.Observed, p *ExperimentPlan, out Outcome) Outcome {
+func (l *Experiments) done(key types.NamespacedName, o *experiment.Observed, p *ExperimentPlan, out Outcome, now time.Time) Outcome {
 	log := l.Log.WithValues("namespace", key.Namespace, "experiment", key.Name)
 	switch {
-	case errors.Is(out.Err, context.Canceled):
-		log.V(1).Info("Pass cut short: the process is stopping")
-	case out.Err != nil && out.Class == act.Conflict:
-		log.V(1).Info("Plan dropped: the world has changed", "reason", out.Err.Error())
-	case out.Err != nil && out.Class == act.Refused:
-		log.Info("Write refused", "error", out.Err.Error())
 	case out.Err != nil:
-		log.Error(out.Err, "Pass failed", "class", out.Class)
+		logFailure(log, out, now)
 	case p != nil && l.ObserveOnly:
 		for _, a := range p.Actions {
 			t := a.Target()

@@ -9,13 +9,9 @@ package reconcile
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/go-logr/logr"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/sluice-project/sluice/api/v1alpha1"
@@ -85,7 +81,11 @@ type Outcome struct {
 func (l *Loop) Rollout(ctx context.Context, key types.NamespacedName, now time.Time) Outcome {
 	o, err := l.observe(ctx, key, now)
 	if err != nil {
-		return l.done(key, nil, nil, l.unseen(key, err, now), now)
+		out := l.failures.unseen(key, err, now)
+		if out.Gone && l.Tidier != nil {
+			l.Tidier.Forget(key)
+		}
+		return l.done(key, nil, nil, out, now)
 	}
 	o.Failure = l.failures.last(key)
 	l.counted(key, o)
@@ -110,21 +110,6 @@ func (l *Loop) observe(ctx context.Context, key types.NamespacedName, now time.T
 	return l.Source.Rollout(ctx, key, now)
 }
 
-// unseen is the outcome of a pass that could not observe.
-func (l *Loop) unseen(key types.NamespacedName, err error, now time.Time) Outcome {
-	switch {
-	case apierrors.IsNotFound(err):
-		l.failures.forget(key)
-		if l.Tidier != nil {
-			l.Tidier.Forget(key)
-		}
-		return Outcome{Gone: true}
-	case errors.Is(err, observe.ErrStale):
-		return Outcome{Stale: true, Wake: now.Add(staleWait)}
-	}
-	return Outcome{Err: err, Class: act.Transient, Wake: now.Add(l.failures.next(key, unread))}
-}
-
 // act performs the plan and sets what came of it.
 func (l *Loop) act(ctx context.Context, key types.NamespacedName, o *observe.Observation, p *Plan, out *Outcome, now time.Time) {
 	done := l.Actor.Rollout(ctx, o.Rollout, o.Routers, p, now)
@@ -139,17 +124,13 @@ func (l *Loop) act(ctx context.Context, key types.NamespacedName, o *observe.Obs
 	out.Wake = now.Add(l.failures.failed(key, done, now))
 }
 
-// decide runs the decision and turns a panic into an error that names the object.
-func (l *Loop) decide(o rollout.Observed, now time.Time) (p Plan, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("deciding about rollout %s/%s panicked: %v\n%s", o.Rollout.Namespace, o.Rollout.Name, r, debug.Stack())
-		}
-	}()
-	if l.Decide == nil {
-		return rollout.Decide(o, now), nil
+func (l *Loop) decide(o rollout.Observed, now time.Time) (Plan, error) {
+	decide := l.Decide
+	if decide == nil {
+		decide = rollout.Decide
 	}
-	return l.Decide(o, now), nil
+	key := types.NamespacedName{Namespace: o.Rollout.Namespace, Name: o.Rollout.Name}
+	return safely("rollout", key, func() Plan { return decide(o, now) })
 }
 
 func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, out Outcome, now time.Time) Outcome {
@@ -165,14 +146,8 @@ func (l *Loop) done(key types.NamespacedName, o *observe.Observation, p *Plan, o
 // log tells of a pass that did something, or could not.
 func (l *Loop) log(log logr.Logger, o *observe.Observation, p *Plan, out Outcome, now time.Time) {
 	switch {
-	case errors.Is(out.Err, context.Canceled):
-		log.V(1).Info("Pass cut short: the process is stopping")
-	case out.Err != nil && out.Class == act.Conflict:
-		log.V(1).Info("Plan dropped: the world has changed", "reason", out.Err.Error())
-	case out.Err != nil && out.Class == act.Refused:
-		log.Info("Write refused", "error", out.Err.Error(), "retryIn", out.Wake.Sub(now).String())
 	case out.Err != nil:
-		log.Error(out.Err, "Pass failed", "class", out.Class)
+		logFailure(log, out, now)
 	case p != nil && l.ObserveOnly:
 		tell(log, o, p)
 	case p != nil && out.Wrote:

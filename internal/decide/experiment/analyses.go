@@ -115,7 +115,7 @@ func (d *decision) begin(a *v1alpha1.ExperimentAnalysisTemplateRef, s *v1alpha1.
 		labels[v1alpha1.LabelInstanceID] = id
 	}
 	maps.Copy(labels, meta.Labels)
-	d.ups = append(d.ups, plan.CreateChild{Kind: plan.KindAnalysisRun, Name: s.AnalysisRun, Labels: pairs(labels), Annotations: pairs(meta.Annotations), Spec: spec,
+	d.ups = append(d.ups, plan.CreateChild{Kind: plan.KindAnalysisRun, Name: s.AnalysisRun, Labels: plan.Pairs(labels), Annotations: plan.Pairs(meta.Annotations), Spec: spec,
 		Why: "all sets are available: analysis '" + a.Name + "' begins"})
 	return true
 }

@@ -137,7 +137,7 @@ func (d *decision) create(t *v1alpha1.TemplateSpec, s *v1alpha1.TemplateStatus, 
 	if err != nil {
 		return fmt.Sprintf("ReplicaSet for template '%s' cannot be written: %v", t.Name, err)
 	}
-	d.ups = append(d.ups, plan.CreateChild{Kind: plan.KindReplicaSet, Name: name, Labels: pairs(labelled(t, h)), Annotations: d.marks(t.Name), Spec: spec,
+	d.ups = append(d.ups, plan.CreateChild{Kind: plan.KindReplicaSet, Name: name, Labels: plan.Pairs(labelled(t, h)), Annotations: d.marks(t.Name), Spec: spec,
 		Why: fmt.Sprintf("template '%s' has no ReplicaSet", t.Name)})
 	text := d.o.Failure.of("ReplicaSet " + name)
 	if text == "" {
@@ -290,12 +290,4 @@ func labelled(t *v1alpha1.TemplateSpec, h string) map[string]string {
 // marks are the annotations of sets and Services.
 func (d *decision) marks(template string) []plan.Pair {
 	return []plan.Pair{{Key: v1alpha1.AnnotationExperimentName, Value: d.e.Name}, {Key: v1alpha1.AnnotationExperimentTemplate, Value: template}}
-}
-
-func pairs(m map[string]string) []plan.Pair {
-	var out []plan.Pair
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		out = append(out, plan.Pair{Key: k, Value: m[k]})
-	}
-	return out
 }

@@ -7,6 +7,8 @@
 package plan
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/sluice-project/sluice/internal/decide/traffic"
@@ -96,6 +98,15 @@ type Pair struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Remove bool   `json:"remove,omitempty"`
+}
+
+// Pairs are the entries of a map, by their keys; none for an empty one.
+func Pairs(m map[string]string) []Pair {
+	var out []Pair
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, Pair{Key: k, Value: m[k]})
+	}
+	return out
 }
 
 // Action is one write to another object. The set of actions is closed: act has

@@ -308,7 +308,7 @@ func (v *view) runLabels(p Place) []plan.Pair {
 		for k, value := range v.ro.Labels {
 			labels[k] = value
 		}
-		return pairsOf(labels)
+		return plan.Pairs(labels)
 	}
 	labels[v1alpha1.LabelRolloutType] = string(p.Use)
 	if p.Use == v1alpha1.RunStep {
@@ -327,7 +327,7 @@ func (v *view) runLabels(p Place) []plan.Pair {
 			labels[k] = value
 		}
 	}
-	return pairsOf(labels)
+	return plan.Pairs(labels)
 }
 
 func (v *view) runAnnotations(p Place, key string) []plan.Pair {
@@ -339,17 +339,7 @@ func (v *view) runAnnotations(p Place, key string) []plan.Pair {
 	}
 	annotations[v1alpha1.AnnotationRevision] = strconv.FormatInt(revisionOf(v), 10)
 	annotations[v1alpha1.AnnotationRunKey] = key
-	return pairsOf(annotations)
-}
-
-// pairsOf orders a map by its keys.
-func pairsOf(m map[string]string) []plan.Pair {
-	out := make([]plan.Pair, 0, len(m))
-	for k, value := range m {
-		out = append(out, plan.Pair{Key: k, Value: value})
-	}
-	slices.SortFunc(out, func(a, b plan.Pair) int { return strings.Compare(a.Key, b.Key) })
-	return out
+	return plan.Pairs(annotations)
 }
 
 // runSpec is what a new run measures. Arguments that have no value go into the
